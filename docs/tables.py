@@ -94,10 +94,11 @@ def warning(kind: str) -> str:
     """The warning of this kind that the report on a worked model has, as a quotation."""
     import rhoplan
     from rhoplan.advice.cautions import cautions
+    from rhoplan.agents.agent import make_agent
 
     name, agent, settings = WARNED[kind]
     problem = rhoplan.make(name)
-    found = cautions(problem, rhoplan.make_agent(agent, problem, **settings))
+    found = cautions(problem, make_agent(agent, problem, **settings))
     return next(f"> {name}: {caution.text}\n" for caution in found if caution.kind == kind)
 
 

@@ -25,6 +25,7 @@ from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
 from bridge import Step, bands, flips, make_pathway, path_of, policy_steps
+from rhoplan.planning.certified.solve import solve
 
 MODELS = 200
 
@@ -212,7 +213,7 @@ def test_the_command_writes_the_model_that_differs(capsys, tmp_path, monkeypatch
     monkeypatch.setitem(CHECKS, "decide", (wrong, 1))
     assert main(["--models", "1", "--seed", "7", "--kinds", "decide", "--out", str(tmp_path)]) == 1
     assert "--seed 7 --models 1 --kinds decide" in capsys.readouterr().out
-    again = rhoplan.read_model(tmp_path / "adversary-7.yaml")
+    again = rhoplan.load(tmp_path / "adversary-7.yaml")
     assert again.states == parsed(draw_file(7)).states
 
 
@@ -280,11 +281,9 @@ def test_steps_that_are_too_few_are_found(monkeypatch):
 
 
 def test_a_bound_that_is_too_tight_is_found(monkeypatch):
-    solve = rhoplan.solve
-
     def tight(*arguments, **settings):
         found = solve(*arguments, **settings)
         return replace(found, upper=found.upper - 1e-6 * abs(found.upper))
 
-    monkeypatch.setattr(rhoplan, "solve", tight)
+    monkeypatch.setattr("adversary.engine.solve", tight)
     assert any(examine(seed, ("solve",)).differences for seed in range(20))

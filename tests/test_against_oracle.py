@@ -12,7 +12,10 @@ import pytest
 
 import oracle
 import rhoplan
+from bridge import observe_all
 from oracle import Goal, Model
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
+from rhoplan.agents.policy import decide
 from strategies import Case, Limits, built, dice, other_world, random_case, symmetric_case
 
 CLOSE = 1e-9
@@ -21,12 +24,12 @@ CLEAR = 1e-13
 """Below this share of the reward scale two values tie for both sides, above CLOSE they tie for neither."""
 
 
-def random_agent(case: Case, draw: random.Random, horizon: int) -> tuple[rhoplan.Agent, Goal]:
+def random_agent(case: Case, draw: random.Random, horizon: int) -> tuple[BoundAgent, Goal]:
     """One of the six agents with random settings, and what the oracle must be told to act like it."""
-    name = draw.choice(list(rhoplan.AGENTS))
+    name = draw.choice(list(AGENTS))
     weight, unit = draw.choice([0.0, 0.3, 1.0, 4.5, 20.0]), draw.choice(["nats", "bits"])
     discount = draw.choice([1.0, 1.0, 0.95, 0.6])
-    agent = rhoplan.make_agent(name, case.problem, horizon=horizon, weight=weight, unit=unit, discount=discount)
+    agent = make_agent(name, case.problem, horizon=horizon, weight=weight, unit=unit, discount=discount)
     if name in ("myopic", "planning"):
         weight = 0.0
     if name == "efe" and weight:  # weight 0 takes the information out of it
@@ -59,9 +62,9 @@ def test_values_and_choice_are_those_of_plain_recursion(seed):
     case, draw = random_case(seed), random.Random(seed)
     agent, goal = random_agent(case, draw, draw.randint(1, case.depth(4, budget=5000)))
     evidence, belief, used = random_evidence(case.model, draw, draw.randint(0, 3))
-    situation = rhoplan.observe_all(case.problem, [(f"test-{k}", f"outcome-{o}") for k, o in evidence])
+    situation = observe_all(case.problem, [(f"test-{k}", f"outcome-{o}") for k, o in evidence])
 
-    decision = rhoplan.decide(case.problem, agent, situation)
+    decision = decide(case.problem, agent, situation)
 
     commits, tests = oracle.action_values(case.model, goal, belief, used)
     wanted = {f"test-{k}": worth for k, worth in tests.items()} | {f"commit-{i}": v for i, v in enumerate(commits)}
@@ -96,7 +99,7 @@ def test_symmetric_problems_break_ties_by_ending_first_then_lower_index(seed):
 @pytest.mark.parametrize("weight", [0.0, 1.0, 50.0])
 def test_free_useless_test_loses_the_tie_against_ending(weight):
     case = built(Model([0.3, 0.7], [(0.0, [[0.5, 0.5], [0.5, 0.5]], True)], [[1.0, 1.0], [1.0, 1.0]]))
-    agent = rhoplan.make_agent("planning-ig", case.problem, horizon=3, weight=weight)
+    agent = make_agent("planning-ig", case.problem, horizon=3, weight=weight)
 
     decision = rhoplan.decide(case.problem, agent)
 
@@ -108,7 +111,7 @@ def test_equal_tests_tie_and_the_first_one_runs():
     rows = [[0.9, 0.1], [0.2, 0.8]]
     case = built(Model([0.5, 0.5], [(0.1, rows, True)] * 3, [[5.0, -5.0], [-5.0, 5.0]]))
 
-    decision = rhoplan.decide(case.problem, rhoplan.make_agent("efe", case.problem, horizon=3))
+    decision = rhoplan.decide(case.problem, make_agent("efe", case.problem, horizon=3))
 
     assert decision.choice == "test-0"
     assert [a.value for a in decision.actions[:3]] == pytest.approx([decision.actions[0].value] * 3, abs=1e-14)
@@ -133,7 +136,7 @@ def test_score_is_the_sum_over_all_episodes(seed):
     agent, goal = random_agent(case, draw, draw.randint(1, case.depth(3, budget=200)))
     cap = draw.randint(1, 5)
 
-    assert_same_score(rhoplan.evaluate(case.problem, agent, cap=cap), oracle.score(case.model, goal, cap))
+    assert_same_score(rhoplan.evaluate(case.problem, agent, max_steps=cap), oracle.score(case.model, goal, cap))
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -147,9 +150,9 @@ def test_score_in_another_world_is_the_sum_over_its_episodes(seed):
         wanted = oracle.score(case.model, goal, cap, world.model)
     except oracle.ImpossibleOutcome:
         with pytest.raises(rhoplan.ImpossibleEvidence, match="has probability zero under the model"):
-            rhoplan.evaluate(case.problem, agent, world=world.problem, cap=cap)
+            rhoplan.evaluate(case.problem, agent, world=world.problem, max_steps=cap)
     else:
-        assert_same_score(rhoplan.evaluate(case.problem, agent, world=world.problem, cap=cap), wanted)
+        assert_same_score(rhoplan.evaluate(case.problem, agent, world=world.problem, max_steps=cap), wanted)
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -157,7 +160,7 @@ def test_score_of_a_soft_agent_is_the_sum_over_all_episodes_and_choices(seed):
     case, draw = random_case(3000 + seed, Limits(states=3, tests=3, outcomes=2)), random.Random(seed)
     name = draw.choice(["planning", "planning-ig", "epistemic-only"])
     weight, precision, horizon = draw.choice([0.5, 2.0]), draw.choice([0.05, 0.4, 3.0]), draw.randint(1, 2)
-    agent = rhoplan.make_agent(name, case.problem, horizon=horizon, weight=weight, precision=precision)
+    agent = make_agent(name, case.problem, horizon=horizon, weight=weight, precision=precision)
     goal = Goal(horizon, 0.0 if name == "planning" else weight, 1.0, name != "epistemic-only", precision)
     world = other_world(case, dice(seed)) if seed % 2 else case
     cap = draw.randint(1, 3)
@@ -166,15 +169,15 @@ def test_score_of_a_soft_agent_is_the_sum_over_all_episodes_and_choices(seed):
         wanted = oracle.score(case.model, goal, cap, world.model)
     except oracle.ImpossibleOutcome:
         with pytest.raises(rhoplan.ImpossibleEvidence):
-            rhoplan.evaluate(case.problem, agent, world=world.problem, cap=cap)
+            rhoplan.evaluate(case.problem, agent, world=world.problem, max_steps=cap)
     else:
-        assert_same_score(rhoplan.evaluate(case.problem, agent, world=world.problem, cap=cap), wanted)
+        assert_same_score(rhoplan.evaluate(case.problem, agent, world=world.problem, max_steps=cap), wanted)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_softmax_probabilities_are_shown_with_the_decision(seed):
     case = random_case(4000 + seed, Limits(states=3, tests=2))
-    agent = rhoplan.make_agent("planning-ig", case.problem, horizon=2, weight=1.5, precision=0.7)
+    agent = make_agent("planning-ig", case.problem, horizon=2, weight=1.5, precision=0.7)
 
     decision = rhoplan.decide(case.problem, agent)
 
@@ -199,10 +202,10 @@ def test_world_may_list_states_tests_outcomes_and_commits_in_another_order(seed)
         ),
         commits=tuple(rhoplan.Commit(c.name, c.reward[shuffled]) for c in flat.commits[::-1]),
     )
-    agent = rhoplan.make_agent("efe", case.problem, horizon=2)
+    agent = make_agent("efe", case.problem, horizon=2)
 
-    own = rhoplan.evaluate(case.problem, agent, cap=8)
-    same = rhoplan.evaluate(case.problem, agent, world=world, cap=8)
+    own = rhoplan.evaluate(case.problem, agent, max_steps=8)
+    same = rhoplan.evaluate(case.problem, agent, world=world, max_steps=8)
 
     assert (same.reward, same.tests, same.success, same.truncated, same.log_score) == pytest.approx(
         (own.reward, own.tests, own.success, own.truncated, own.log_score), abs=CLOSE
@@ -214,7 +217,7 @@ def test_truth_that_the_agent_rules_out_scores_minus_infinity():
     case = built(Model([1.0, 0.0], [(1.0, [[0.5, 0.5], [0.5, 0.5]], True)], [[1.0, 0.0], [0.0, 1.0]]))
     world = built(Model([0.5, 0.5], case.model.tests, case.model.commits))
 
-    score = rhoplan.evaluate(case.problem, rhoplan.make_agent("planning", case.problem), world=world.problem)
+    score = rhoplan.evaluate(case.problem, make_agent("planning", case.problem), world=world.problem)
 
     assert score.log_score == -math.inf
     assert (score.reward, score.success, score.tests) == (0.5, 0.5, 0.0)
@@ -222,7 +225,7 @@ def test_truth_that_the_agent_rules_out_scores_minus_infinity():
 
 def test_problem_without_tests_is_decided_at_once():
     case = built(Model([0.25, 0.75], [], [[4.0, 0.0], [0.0, 4.0]]))
-    agent = rhoplan.make_agent("efe", case.problem, horizon=2)
+    agent = make_agent("efe", case.problem, horizon=2)
 
     assert rhoplan.decide(case.problem, agent).choice == "commit-1"
     score = rhoplan.evaluate(case.problem, agent)

@@ -26,13 +26,18 @@ LAYERS = (
     ("planning",),
     ("agents",),
     ("scoring",),
-    ("io", "problems", "gym", "learning"),
+    ("io", "problems", "gym"),
+    ("api",),
+    ("learning",),
     ("advice",),
     ("present",),
     ("app",),
     ("__init__", "__main__"),
 )
 PLACES = {name: place for place, names in enumerate(LAYERS) for name in names}
+
+# Until the belief is part of the package model: `Problem.belief` makes a Belief, which holds its Problem.
+BACKWARDS = {("model.problem", "belief.belief")}
 
 
 def module_name(path: Path) -> str:
@@ -69,14 +74,17 @@ def imports(path: Path) -> frozenset[str]:
 @pytest.mark.parametrize("path", MODULES, ids=str)
 def test_imports_go_one_way(path: Path) -> None:
     name = module_name(path)
-    for imported in imports(path):
+    for imported in {other for other in imports(path) if (name, other) not in BACKWARDS}:
         mine, theirs = PLACES[name.split(".")[0]], PLACES[imported.split(".")[0]]
         assert theirs <= mine, f"{name} must not import {imported}"
 
 
 def test_there_is_no_circle() -> None:
     arrows = {module_name(path): imports(path) for path in MODULES}
-    left = {name: {other for other in found if other in arrows} - {name} for name, found in arrows.items()}
+    left = {
+        name: {other for other in found if other in arrows and (name, other) not in BACKWARDS} - {name}
+        for name, found in arrows.items()
+    }
     while free := [name for name, found in left.items() if not found]:
         left = {name: found - set(free) for name, found in left.items() if name not in free}
     assert not left, f"these import each other: {sorted(left)}"
@@ -87,6 +95,12 @@ def test_module_says_what_it_is_and_stays_small(path: Path) -> None:
     text = (ROOT / path).read_text()
     assert path.name == "version.py" or ast.get_docstring(tree_of(path))
     assert len(text.splitlines()) <= 400
+
+
+def test_the_table_of_public_names_is_what_type_checkers_read() -> None:
+    body = ast.parse((ROOT / "__init__.pyi").read_text()).body
+    stub = {name.asname: node.module for node in body if isinstance(node, ast.ImportFrom) for name in node.names}
+    assert stub == {**rhoplan.PUBLIC, "__version__": "rhoplan.version"}
 
 
 def test_public_names_exist_and_are_documented() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import rhoplan
 from bridge import cut_off_worth, has_commits, is_endless, largest_payment, main, path_of
+from rhoplan.agents.agent import make_agent
+from rhoplan.scoring.simulate import simulate_episodes
 from strategies import Draw, dice, distribution, laws
 from test_pomdp_files import TIGER, joint, value
 
@@ -148,7 +150,7 @@ def test_lists_of_pymdp_are_one_block():
 @pytest.mark.parametrize(
     ("place", "part", "words"),
     [
-        ("A", [np.full((2, 3), 0.5)], "A[0] must have the shape (outcomes, 2)"),
+        ("A", [np.full((2, 3), 0.5)], "A[0] must have the shape (observations, 2)"),
         ("A", [np.full((2, 2), 0.4)], "A[0] must hold probabilities"),
         ("B", [np.eye(2)], "B[0] must have the shape (2, 2, controls)"),
         ("B", [np.zeros((2, 2, 1))], "B[0] must hold probabilities"),
@@ -176,19 +178,19 @@ def tiger(tmp_path):
 
 def test_what_is_cut_off_of_an_endless_problem_is_bounded(tiger):
     problem = rhoplan.make(str(tiger))
-    agent = rhoplan.make_agent("planning", problem, horizon=3)
+    agent = make_agent("planning", problem, horizon=3)
     assert is_endless(problem)
     assert not has_commits(problem)
     assert largest_payment(problem) == 100
 
-    short, long = (rhoplan.evaluate(problem, agent, cap=cap) for cap in (20, 300))
+    short, long = (rhoplan.evaluate(problem, agent, max_steps=cap) for cap in (20, 300))
 
     assert short.truncated == pytest.approx(1)
     assert np.isnan(short.success)
     assert short.discounted_tail == pytest.approx(0.95**20 * 100 / 0.05)
     assert abs(long.discounted - short.discounted) <= short.discounted_tail
     assert long.discounted_tail < 1e-3
-    estimate = rhoplan.simulate(problem, agent, cap=20, seeds=(1,), episodes=50)
+    estimate = rhoplan.simulate(problem, agent, max_steps=20, seeds=(1,), episodes=50)
     assert estimate.discounted_tail == pytest.approx(short.discounted_tail)
     assert np.isnan(estimate.success)
 
@@ -233,25 +235,25 @@ def test_long_beliefs_are_planned_scored_and_simulated():
     large = ring(300)
     assert all(isinstance(action.transition, rhoplan.Sparse) for action in large.menu("here"))
 
-    agent = rhoplan.make_agent("efe", large, horizon=2)
-    score = rhoplan.evaluate(large, agent, cap=4)
-    rows = rhoplan.simulate_episodes(large, agent, cap=4, seeds=(1,), episodes=600)
+    agent = make_agent("efe", large, horizon=2)
+    score = rhoplan.evaluate(large, agent, max_steps=4)
+    rows = simulate_episodes(large, agent, cap=4, seeds=(1,), episodes=600)
 
     assert abs(rows.reward.mean() - score.reward) <= 5 * score.reward_sd / 600**0.5
     for planner in ("mcts", "pomcp"):
-        searching = rhoplan.make_agent("efe", large, planner=planner, simulations=300)
+        searching = make_agent("efe", large, planner=planner, simulations=300)
         assert rhoplan.decide(large, searching).choice in ("action-0", "action-1")
 
 
 def test_a_graph_of_long_beliefs_stays_within_memory(monkeypatch):
     large = ring(300)
-    agent = rhoplan.make_agent("planning", large, horizon=1)
-    free = rhoplan.simulate_episodes(large, agent, cap=6, seeds=(1,), episodes=60)
+    agent = make_agent("planning", large, horizon=1)
+    free = simulate_episodes(large, agent, cap=6, seeds=(1,), episodes=60)
     monkeypatch.setattr(path_of("LARGEST_TABLE"), 300 * 200)
 
     with pytest.raises(rhoplan.LimitError, match="more than 200 situations within reach"):
-        rhoplan.evaluate(large, agent, cap=20)
-    tight = rhoplan.simulate_episodes(replace(large), agent, cap=6, seeds=(1,), episodes=60)
+        rhoplan.evaluate(large, agent, max_steps=20)
+    tight = simulate_episodes(replace(large), agent, cap=6, seeds=(1,), episodes=60)
     np.testing.assert_array_equal(tight.reward, free.reward)
 
 
@@ -261,7 +263,7 @@ def test_search_refuses_more_changes_than_it_can_hold(monkeypatch):
     large = ring(300)
 
     with pytest.raises(rhoplan.LimitError, match=r"changes state in .* ways by 'action-0'"):
-        rhoplan.decide(large, rhoplan.make_agent("efe", large, planner="mcts", simulations=10))
+        rhoplan.decide(large, make_agent("efe", large, planner="mcts", simulations=10))
 
 
 @pytest.fixture

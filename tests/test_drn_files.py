@@ -5,7 +5,7 @@ import re
 import pytest
 
 import rhoplan
-from bridge import parse_drn, parse_pomdp
+from bridge import parse_drn, parse_pomdp, write_pomdp
 from test_pomdp_files import line_of, value
 
 MAZE = """// written by hand
@@ -77,7 +77,7 @@ def test_a_written_maze_is_worth_the_same():
     maze = parse_drn(MAZE)
 
     for depth in (1, 2, 3, 4):
-        assert value(parse_pomdp(rhoplan.write_pomdp(maze)), depth) == pytest.approx(value(maze, depth))
+        assert value(parse_pomdp(write_pomdp(maze)), depth) == pytest.approx(value(maze, depth))
 
 
 def test_actions_of_one_name_are_told_apart():

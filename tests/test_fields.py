@@ -14,9 +14,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import ModelReader, dotted, parse_tree, path_of
+from bridge import ModelReader, dotted, observe_all, parse_model, parse_tree, path_of
 from rhoplan import (
-    Agent,
     AgentError,
     Commit,
     EvidenceError,
@@ -25,11 +24,12 @@ from rhoplan import (
     RhoplanError,
     Test,
     check_problem,
-    evaluate,
     observe_then_commit,
-    parse_model,
-    simulate,
 )
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.planning.certified.solve import solve
+from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.simulate import simulate
 from test_check import LOOK, walk
 from test_model_file import FAULTS, FULL, FULL_FAULTS, TIGER
 
@@ -263,7 +263,7 @@ def test_a_factor_that_breaks_a_rule_has_its_field(part: str) -> None:
 )
 def test_a_setting_that_no_agent_can_have_is_the_field(settings: dict[str, Any], field: str) -> None:
     with pytest.raises(AgentError) as caught:
-        Agent("planning", **{"horizon": 2, **settings})
+        BoundAgent("planning", **{"horizon": 2, **settings})
     assert told(caught.value) == field
 
 
@@ -277,7 +277,7 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
         ("efe", {"utility": "target-belief", "target": [1.0]}, "target"),
     ):
         with pytest.raises(AgentError) as caught:
-            rhoplan.make_agent(name, tiger, **settings)
+            make_agent(name, tiger, **settings)
         assert told(caught.value) == field
 
 
@@ -286,7 +286,7 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
     [
         (lambda tiger, agent: evaluate(tiger, agent, cap=0), "cap"),
         (
-            lambda tiger, agent: evaluate(tiger, rhoplan.make_agent("efe", tiger, planner="mcts", simulations=3)),
+            lambda tiger, agent: evaluate(tiger, make_agent("efe", tiger, planner="mcts", simulations=3)),
             "planner",
         ),
         (lambda tiger, agent: simulate(tiger, agent, episodes=0), "episodes"),
@@ -294,9 +294,9 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
         (lambda tiger, agent: simulate(tiger, agent, seeds=(-1,)), "seeds"),
         (lambda tiger, agent: simulate(tiger, agent, jobs=0), "jobs"),
         (lambda tiger, agent: simulate(tiger, agent, cap=0), "cap"),
-        (lambda tiger, agent: rhoplan.solve(tiger, gap=0.0), "gap"),
-        (lambda tiger, agent: rhoplan.solve(tiger, weight=-1.0), "weight"),
-        (lambda tiger, agent: rhoplan.solve(tiger, discount=2.0), "discount"),
+        (lambda tiger, agent: solve(tiger, gap=0.0), "gap"),
+        (lambda tiger, agent: solve(tiger, weight=-1.0), "weight"),
+        (lambda tiger, agent: solve(tiger, discount=2.0), "discount"),
         (lambda tiger, agent: rhoplan.make("tiger:claws=4"), "claws"),
         (lambda tiger, agent: rhoplan.make("tiger:accuracy=2"), "accuracy"),
         (lambda tiger, agent: rhoplan.make("tiger:accuracy=x"), "accuracy"),
@@ -312,7 +312,7 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
 def test_a_setting_that_is_refused_is_the_field(work: Callable[[Any, Any], object], field: str) -> None:
     tiger = rhoplan.make("tiger")
     with pytest.raises(RhoplanError) as caught:
-        work(tiger, rhoplan.make_agent("planning", tiger))
+        work(tiger, make_agent("planning", tiger))
     assert told(caught.value) == field
 
 
@@ -334,7 +334,7 @@ def test_evidence_that_does_not_fit_has_its_place(name: str, given: list[tuple[s
     if name == "chest-pain":
         given = [("age", model.flat.tests[0].outcomes[0])] * 2
     with pytest.raises(EvidenceError) as caught:
-        rhoplan.observe_all(model, given)
+        observe_all(model, given)
     assert told(caught.value) == field
 
 

@@ -9,20 +9,24 @@ from typing import Any
 import pytest
 
 import rhoplan
+from bridge import write_pomdp
+from rhoplan.agents.agent import make_agent
+from rhoplan.planning.certified.solve import solve
+from rhoplan.scoring.simulate import simulate_episodes
 
 TIGER = rhoplan.make("tiger")
-EFE = rhoplan.make_agent("efe", TIGER)
+EFE = make_agent("efe", TIGER)
 
 
 @pytest.mark.parametrize(
     "verb",
     [
-        lambda problem: rhoplan.solve(problem),
-        lambda problem: rhoplan.make_agent("efe", problem),
+        lambda problem: solve(problem),
+        lambda problem: make_agent("efe", problem),
         lambda problem: rhoplan.decide(problem, EFE),
         lambda problem: rhoplan.evaluate(problem, EFE),
         lambda problem: rhoplan.simulate(problem, EFE),
-        lambda problem: rhoplan.simulate_episodes(problem, EFE),
+        lambda problem: simulate_episodes(problem, EFE),
     ],
 )
 def test_a_name_is_no_problem(verb: Callable[[Any], Any]) -> None:
@@ -32,7 +36,7 @@ def test_a_name_is_no_problem(verb: Callable[[Any], Any]) -> None:
         verb(None)
 
 
-@pytest.mark.parametrize("verb", [rhoplan.decide, rhoplan.evaluate, rhoplan.simulate, rhoplan.simulate_episodes])
+@pytest.mark.parametrize("verb", [rhoplan.decide, rhoplan.evaluate, rhoplan.simulate, simulate_episodes])
 def test_a_name_is_no_agent(verb: Callable[..., Any]) -> None:
     with pytest.raises(rhoplan.RhoplanError, match=r"expected an agent, as rhoplan\.make_agent gives it; found 'efe'$"):
         verb(TIGER, "efe")
@@ -42,5 +46,5 @@ def test_a_problem_is_named_or_the_path_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(rhoplan.ProblemError, match=r"must be named, or be the path of a file; it is 5$"):
         rhoplan.make(5)  # type: ignore[arg-type]
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(TIGER))
+    path.write_text(write_pomdp(TIGER))
     assert rhoplan.make(path).name == rhoplan.make(str(path)).name == "tiger"

@@ -13,11 +13,25 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 import rhoplan
-from bridge import draw_outcome, draw_state, environment_id, outcome_for, outcome_order, path_of, register_environments
-from rhoplan import END, Action, Factor, Problem, Test, simulate_episodes
+from bridge import (
+    draw_outcome,
+    draw_state,
+    environment_id,
+    initial,
+    observe,
+    outcome_for,
+    outcome_order,
+    path_of,
+    register_environments,
+)
+from rhoplan import END, Action, Factor, Problem, Test
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import decide
 from rhoplan.gym import ProblemEnv, make_env
+from rhoplan.problems.registry import PROBLEMS
+from rhoplan.scoring.simulate import simulate_episodes
 
-NAMES = sorted(rhoplan.PROBLEMS)
+NAMES = sorted(PROBLEMS)
 
 SETTINGS = [
     *((name, {}) for name in NAMES),
@@ -336,23 +350,23 @@ def one_sided_problem() -> Problem:
     )
 
 
-def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[list[float], set[str]]:
+def rewards_of(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[list[float], set[str]]:
     """What `agent` earns in each episode of seed 42, decided step by step, and the actions that ended them."""
     env, rewards, last = ProblemEnv(problem), [], set()
     decided: dict[object, str] = {}  # a situation that was met before is not planned for again
     for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
-        situation, total, terminated = rhoplan.initial(problem), 0.0, False
+        situation, total, terminated = initial(problem), 0.0, False
         while not terminated:
             here = situation.visible, *(belief.tobytes() for belief in situation.beliefs)
             if here not in decided:
-                decided[here] = rhoplan.decide(problem, agent, situation).choice
+                decided[here] = decide(problem, agent, situation).choice
             choice = decided[here]
             _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
             assert not truncated
             total += reward
             if not terminated:
-                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+                situation = observe(problem, situation, choice, info["outcome"])
         rewards.append(total)
         last.add(choice)
     return rewards, last
@@ -360,7 +374,7 @@ def rewards_of(problem: Problem, agent: rhoplan.Agent, episodes: int) -> tuple[l
 
 def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> None:
     tiger, n = rhoplan.make("tiger"), 200
-    agent = rhoplan.make_agent("efe", tiger)
+    agent = make_agent("efe", tiger)
     rewards, last = rewards_of(tiger, agent, n)
     assert last == {"open-left", "open-right"}
     score = rhoplan.evaluate(tiger, agent)
@@ -374,7 +388,7 @@ def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> Non
 def test_episodes_are_those_of_the_simulator(spec: str) -> None:
     """Digit for digit, also where a test is certain in one state and then draws nothing."""
     problem = one_sided_problem() if spec == "one-sided" else rhoplan.make(spec)
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     assert rewards_of(problem, agent, 60)[0] == list(simulate_episodes(problem, agent, seeds=(42,), episodes=60).reward)
 
 
@@ -392,7 +406,7 @@ def test_episodes_are_those_of_the_simulator(spec: str) -> None:
 def test_episodes_with_places_are_those_of_the_simulator(spec: str, name: str, planner: str) -> None:
     """Positions, several factors, samples and tests that change the hidden state: the same draws, digit for digit."""
     problem = rhoplan.make(spec)
-    agent, episodes = rhoplan.make_agent(name, problem, planner=planner), 1 if spec == "inspection:n=16" else 6
+    agent, episodes = make_agent(name, problem, planner=planner), 1 if spec == "inspection:n=16" else 6
     found = simulate_episodes(problem, agent, seeds=(42,), episodes=episodes)
     assert rewards_of(problem, agent, episodes)[0] == list(found.reward)
 

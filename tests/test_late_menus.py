@@ -9,17 +9,22 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import Commit, Problem, Situation, Test, make_agent
+from rhoplan import Commit, Problem, Test
 from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
 from rhoplan.present.content import make_report
+from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
 from serving import PATIENCE
 
@@ -58,14 +63,14 @@ def late(shape: tuple[int, int, int], *, sharper: float = 0.0) -> Problem:
 
 
 def followed(
-    problem: Problem, agent: rhoplan.Agent, worlds: dict[str, Problem], situation: Situation, joint: dict[str, Array]
+    problem: Problem, agent: BoundAgent, worlds: dict[str, Problem], situation: Situation, joint: dict[str, Array]
 ) -> dict[str, Array]:
     """Expected reward and tests in each world where its states have the weights `joint`.
 
     One decision after another, no graph. What is decided knows nothing of the world: all are followed at once.
     """
     found = {name: np.zeros(2) for name in worlds}
-    for action in rhoplan.decide(problem, agent, situation).actions:
+    for action in decide(problem, agent, situation).actions:
         if not action.probability:
             continue
         share = {name: weights * action.probability for name, weights in joint.items()}
@@ -80,7 +85,7 @@ def followed(
         for name, test in tests.items():
             found[name] += np.array([-test.cost, 1.0]) * share[name].sum()
         for place, outcome in enumerate(next(iter(tests.values())).outcomes):
-            after = rhoplan.observe(problem, situation, action.name, outcome)
+            after = observe(problem, situation, action.name, outcome)
             left = {name: share[name] * test.likelihood[:, place] for name, test in tests.items()}
             for name, more in followed(problem, agent, worlds, after, left).items():
                 found[name] += more
@@ -94,7 +99,7 @@ def test_the_score_is_that_of_decision_after_decision(shape: tuple[int, int, int
     agent = make_agent("efe", known, **settings)  # type: ignore[arg-type]
     worlds = {"known": known, "other": other}
     start = {name: world.prior for name, world in worlds.items()}
-    wanted = followed(known, agent, worlds, rhoplan.initial(known), start)
+    wanted = followed(known, agent, worlds, initial(known), start)
     for name, world in (("known", None), ("other", other)):
         found = rhoplan.evaluate(late(shape), agent, world=world)
         assert (found.reward, found.tests) == pytest.approx(tuple(wanted[name]), abs=1000 * CLOSE), name
@@ -107,7 +112,7 @@ def test_the_score_is_that_of_decision_after_decision(shape: tuple[int, int, int
 def test_episodes_can_be_drawn(shape: tuple[int, int, int], settings: dict[str, float]) -> None:
     problem = late(shape)
     agent = make_agent("efe", problem, **settings)  # type: ignore[arg-type]
-    rows = rhoplan.simulate_episodes(problem, agent, seeds=[42], episodes=30)
+    rows = simulate_episodes(problem, agent, seeds=[42], episodes=30)
     assert not rows.truncated.any()
     assert rows.tests.max() <= len(problem.flat.tests)
 
@@ -116,7 +121,7 @@ def test_episodes_can_be_drawn(shape: tuple[int, int, int], settings: dict[str, 
 def test_the_deepest_plan_is_the_optimum(shape: tuple[int, int, int]) -> None:
     problem = late(shape)
     deepest = len(problem.flat.tests)
-    found = rhoplan.solve(late(shape), gap=1e-6)
+    found = solve(late(shape), gap=1e-6)
     assert found.converged
     score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=deepest))
     assert score.reward == pytest.approx(found.lower, abs=1e-6)
@@ -168,14 +173,14 @@ def test_an_environment_plays_the_plan_to_its_end(shape: tuple[int, int, int]) -
     env = ProblemEnv(problem, strict=True)
     for seed in range(10):
         _, info = env.reset(seed=seed)
-        situation, over = rhoplan.initial(problem), False
+        situation, over = initial(problem), False
         while not over:
-            choice = rhoplan.decide(problem, agent, situation).choice
+            choice = decide(problem, agent, situation).choice
             observation, _, over, cut, info = env.step(env.action_names.index(choice))
             assert env.observation_space.contains(observation)
             assert not cut
             if not over:
-                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+                situation = observe(problem, situation, choice, info["outcome"])
 
 
 @shapes
@@ -242,15 +247,15 @@ def test_places_with_longer_menus_further_on(steps: int, planner: str) -> None:
     agent = make_agent("efe", problem, horizon=steps + 2, planner=planner)
 
     def expected(situation: Situation) -> float:
-        chosen = rhoplan.decide(known, agent, situation).choice
+        chosen = decide(known, agent, situation).choice
         action = next(action for action in known.menu(situation.visible) if action.name == chosen)
         paid = float(situation.beliefs[action.factor] @ action.reward)
         if action.ends_episode:
             return paid
-        return paid + sum(b.probability * expected(b.situation) for b in rhoplan.branch(known, situation, action))
+        return paid + sum(b.probability * expected(b.situation) for b in branch(known, situation, action))
 
     score = rhoplan.evaluate(problem, agent)
     assert score.tests > 1
-    assert score.reward == pytest.approx(expected(rhoplan.initial(known)), abs=CLOSE)
-    rows = rhoplan.simulate_episodes(doors(steps), agent, seeds=[42], episodes=20)
+    assert score.reward == pytest.approx(expected(initial(known)), abs=CLOSE)
+    rows = simulate_episodes(doors(steps), agent, seeds=[42], episodes=20)
     assert rows.tests.max() == 2

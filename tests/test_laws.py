@@ -12,8 +12,23 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import NATS_PER_BIT, Graph, Plan, entropy, information, lookahead_value, per_nat, predict, update
+from bridge import (
+    NATS_PER_BIT,
+    Graph,
+    Plan,
+    branch,
+    entropy,
+    information,
+    initial,
+    lookahead_value,
+    observe_all,
+    per_nat,
+    predict,
+    update,
+)
 from oracle import Model
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.planning.utility import FunctionUtility
 from strategies import Case, Limits, built, cases, laws
 
 CLOSE = 1e-9
@@ -93,7 +108,7 @@ def test_information_does_not_depend_on_the_names_of_outcomes(case, shuffle):
 
 def test_information_of_the_tiger_is_ln_2_minus_the_entropy_of_its_accuracy():
     tiger = rhoplan.make("tiger")
-    listen = rhoplan.decide(tiger, rhoplan.make_agent("myopic", tiger)).actions[0]
+    listen = rhoplan.decide(tiger, make_agent("myopic", tiger)).actions[0]
     assert listen.information == pytest.approx(math.log(2) + 0.85 * math.log(0.85) + 0.15 * math.log(0.15), abs=1e-15)
 
 
@@ -103,17 +118,17 @@ def test_information_of_the_tiger_is_ln_2_minus_the_entropy_of_its_accuracy():
 @given(cases(), st.data())
 @laws
 def test_order_of_evidence_does_not_matter(case, data):
-    seen, situation = [], rhoplan.initial(case.problem)
+    seen, situation = [], initial(case.problem)
     for _ in range(data.draw(st.integers(1, 6))):
         actions = [action for action in case.problem.menu(situation.visible) if action.kind == "test"]
         if not actions:
             break
         action = data.draw(st.sampled_from(actions))
-        seen_branch = data.draw(st.sampled_from(rhoplan.branch(case.problem, situation, action)))
+        seen_branch = data.draw(st.sampled_from(branch(case.problem, situation, action)))
         situation = seen_branch.situation
         seen.append((action.name, seen_branch.outcome))
 
-    shuffled = rhoplan.observe_all(case.problem, data.draw(st.permutations(seen)))
+    shuffled = observe_all(case.problem, data.draw(st.permutations(seen)))
 
     assert shuffled.belief == pytest.approx(situation.belief, abs=1e-14)
     graph = Graph(case.problem)
@@ -156,7 +171,7 @@ def test_graph_that_hit_its_limit_still_answers_what_fits():
 def test_impossible_evidence_is_refused_by_name():
     case = built(Model([0.5, 0.5], [(1.0, [[1.0, 0.0], [1.0, 0.0]], True)], [[1.0, 0.0]]))
     with pytest.raises(rhoplan.ImpossibleEvidence, match=r"'outcome-1' of 'test-0' .*state-0 0\.5, state-1 0\.5"):
-        rhoplan.observe_all(case.problem, [("test-0", "outcome-1")])
+        observe_all(case.problem, [("test-0", "outcome-1")])
 
 
 # Proposition 1: minimising expected free energy is planning with information at weight 1 per nat
@@ -190,7 +205,7 @@ def free_energies(model: Model, belief: list[float], used: frozenset[int], depth
 @laws
 def test_efe_agent_minimises_expected_free_energy_action_for_action(case, horizon):
     horizon = min(horizon, case.depth(3, budget=400))
-    decision = rhoplan.decide(case.problem, rhoplan.make_agent("efe", case.problem, horizon=horizon))
+    decision = rhoplan.decide(case.problem, make_agent("efe", case.problem, horizon=horizon))
 
     energies = free_energies(case.model, case.model.prior, frozenset(), horizon)
 
@@ -203,8 +218,8 @@ def test_efe_agent_minimises_expected_free_energy_action_for_action(case, horizo
 @laws
 def test_efe_is_planning_with_information_at_weight_one(case, horizon, discount, unit):
     settings = {"horizon": horizon, "discount": discount, "unit": unit}
-    efe = rhoplan.make_agent("efe", case.problem, **settings)
-    weighted = rhoplan.make_agent("planning-ig", case.problem, weight=1.0, **settings)
+    efe = make_agent("efe", case.problem, **settings)
+    weighted = make_agent("planning-ig", case.problem, weight=1.0, **settings)
     assert rhoplan.decide(case.problem, efe) == rhoplan.decide(case.problem, weighted)
 
 
@@ -228,7 +243,7 @@ def test_one_step_agent_observes_iff_its_weight_is_above_the_threshold(accuracy,
 
     for tried in (weight, threshold * 0.999, threshold * 1.001):
         assume(abs(tried - threshold) * most > CLOSE)
-        agent = rhoplan.Agent("planning-ig", horizon=1, weight=tried)
+        agent = BoundAgent("planning-ig", horizon=1, weight=tried)
         assert (rhoplan.decide(case.problem, agent).choice == "test-0") == (tried > threshold)
 
 
@@ -271,7 +286,7 @@ def test_transition_that_preserves_the_state_couples_nothing(case):
 def test_weighted_information_along_a_plan_telescopes(case, weight):
     """Where the horizon covers every test, value = reward + w * (H(prior) - E[H(belief at the end)])."""
     horizon = len(case.model.tests)
-    agent = rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=weight)
+    agent = make_agent("planning-ig", case.problem, horizon=horizon, weight=weight)
 
     score = rhoplan.evaluate(case.problem, agent)
 
@@ -285,7 +300,7 @@ def test_weighted_information_along_a_plan_telescopes(case, weight):
 def test_plan_for_one_weight_is_a_line_below_the_value_for_every_weight(case, own, other):
     """V(w) is the largest of lines reward + w * information, one per plan: convex and piecewise linear."""
     horizon = len(case.model.tests)
-    score = rhoplan.evaluate(case.problem, rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=own))
+    score = rhoplan.evaluate(case.problem, make_agent("planning-ig", case.problem, horizon=horizon, weight=own))
     line = score.reward + other * (entropy(case.problem.prior) + score.log_score)
     assert line <= lookahead_value(case.problem, horizon, other) + CLOSE
 
@@ -312,14 +327,14 @@ def test_other_reward_units_with_the_weight_rescaled_change_no_choice(case, hori
     model = case.model
     tests = [(factor * cost, rows, repeatable) for cost, rows, repeatable in model.tests]
     scaled = built(Model(model.prior, tests, [[factor * r for r in rewards] for rewards in model.commits]))
-    own = rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=weight)
-    other = rhoplan.make_agent("planning-ig", scaled.problem, horizon=horizon, weight=factor * weight)
+    own = make_agent("planning-ig", case.problem, horizon=horizon, weight=weight)
+    other = make_agent("planning-ig", scaled.problem, horizon=horizon, weight=factor * weight)
 
     here, there = rhoplan.decide(case.problem, own), rhoplan.decide(scaled.problem, other)
 
     assert [a.value for a in there.actions] == [factor * a.value for a in here.actions]
     assert there.choice == here.choice
-    before, after = (rhoplan.evaluate(c.problem, a, cap=6) for c, a in ((case, own), (scaled, other)))
+    before, after = (rhoplan.evaluate(c.problem, a, max_steps=6) for c, a in ((case, own), (scaled, other)))
     assert after.reward == factor * before.reward
     assert after.tests_distribution == before.tests_distribution
 
@@ -327,8 +342,8 @@ def test_other_reward_units_with_the_weight_rescaled_change_no_choice(case, hori
 @given(cases(SMALL), st.integers(1, 3), weights)
 @laws
 def test_weight_per_bit_is_that_weight_over_ln_2_per_nat(case, horizon, weight):
-    bits = rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=weight, unit="bits")
-    nats = rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=weight / math.log(2))
+    bits = make_agent("planning-ig", case.problem, horizon=horizon, weight=weight, unit="bits")
+    nats = make_agent("planning-ig", case.problem, horizon=horizon, weight=weight / math.log(2))
     assert rhoplan.decide(case.problem, bits) == rhoplan.decide(case.problem, nats)
 
 
@@ -346,16 +361,16 @@ def test_a_commit_nobody_would_take_changes_nothing():
     tests = (rhoplan.Test("t", 1.0, ("n", "p"), rows, repeatable=False),)
     never = rhoplan.Commit("never", np.array([-1e13, -1e13]))
     problem = rhoplan.observe_then_commit("never", ("a", "b"), tests=tests, commits=(*commits, never))
-    decision = rhoplan.decide(problem, rhoplan.make_agent("planning", problem))
+    decision = rhoplan.decide(problem, make_agent("planning", problem))
     assert decision.choice == "t"
     assert decision.actions[0].value == pytest.approx(8.0)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem))
     assert (score.reward, score.success) == (pytest.approx(8.0), pytest.approx(0.9))
 
 
 def test_spread_does_not_depend_on_a_common_reward():
     near, far = (rhoplan.make(f"tiger:right={10.3 + s},wrong={-99.3 + s}") for s in (0, 1e9))
-    spreads = [rhoplan.evaluate(p, rhoplan.make_agent("planning", p)).reward_sd for p in (near, far)]
+    spreads = [rhoplan.evaluate(p, make_agent("planning", p)).reward_sd for p in (near, far)]
     assert spreads[0] == pytest.approx(spreads[1], rel=1e-5)
 
 
@@ -363,9 +378,9 @@ def test_own_utility_works_where_tests_run_out():
     tests = (rhoplan.Test("t", 0.1, ("n", "p"), np.array([[0.9, 0.1], [0.1, 0.9]]), repeatable=False),)
     commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
     problem = rhoplan.observe_then_commit("once", ("a", "b"), tests=tests, commits=commits)
-    for utility in (rhoplan.OwnUtility(lambda b, a: -b[:, 0]), rhoplan.TargetBelief(np.array([0.5, 0.5]))):
-        assert rhoplan.evaluate(problem, rhoplan.Agent("mine", horizon=3, utility=utility)).tests <= 1
-    broken = rhoplan.Agent("mine", horizon=3, utility=rhoplan.OwnUtility(lambda b, a: b[:, 0] * np.nan))
+    for utility in (FunctionUtility(lambda b, a: -b[:, 0]), rhoplan.TargetBelief(np.array([0.5, 0.5]))):
+        assert rhoplan.evaluate(problem, BoundAgent("mine", horizon=3, utility=utility)).tests <= 1
+    broken = BoundAgent("mine", horizon=3, utility=FunctionUtility(lambda b, a: b[:, 0] * np.nan))
     with pytest.raises(ValueError, match="finite"):
         rhoplan.evaluate(problem, broken)
 
@@ -379,7 +394,7 @@ def test_a_world_that_runs_a_test_once_cannot_repeat_it():
         )
         for r in (True, False)
     )
-    agent = rhoplan.make_agent("efe", often)
+    agent = make_agent("efe", often)
     with pytest.raises(rhoplan.ProblemError, match="run once"):
         rhoplan.evaluate(often, agent, world=once)
-    assert rhoplan.evaluate(once, rhoplan.make_agent("efe", once), world=often).tests <= 1
+    assert rhoplan.evaluate(once, make_agent("efe", once), world=often).tests <= 1

@@ -138,7 +138,7 @@ def test_bounds_contain_what_even_odds_are_worth(weight: float) -> None:
         joint = likelihood[0] / 2
         each = weight * (joint * np.log(2 * joint / joint.sum(axis=0))).sum() + 1.0
         problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), likelihood, np.ones((1, 2)), discount=discount)
-        found = rhoplan.solve(problem, weight=weight, gap=1e-6)
+        found = solve(problem, weight=weight, gap=1e-6)
         assert found.lower - 1e-9 <= each / (1 - discount) <= found.upper + 1e-9
 
 

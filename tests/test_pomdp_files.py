@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import RESERVED, _guarded, as_dense, lookahead_value, parse_pomdp
-from rhoplan import ModelFileError, write_pomdp
+from bridge import RESERVED, _guarded, as_dense, lookahead_value, parse_pomdp, write_pomdp
+from rhoplan import ModelFileError
+from rhoplan.agents.agent import make_agent
 from strategies import Draw, dice, distribution, laws, random_case
 
 TIGER = """# Cassandra's tiger
@@ -230,7 +231,7 @@ def test_a_state_that_is_never_left_ends_the_episode_where_it_is_seen():
 
     assert take.ends_episode
     assert look.leads_to == ("here", "here", rhoplan.END)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem))
     assert score.truncated == pytest.approx(0, abs=1e-9)
 
 
@@ -422,7 +423,7 @@ def random_problem(draw: Draw) -> rhoplan.Problem:
 def test_what_is_written_is_worth_the_same_when_read(seed):
     problem = random_problem(dice(seed))
 
-    again = parse_pomdp(rhoplan.write_pomdp(problem))
+    again = parse_pomdp(write_pomdp(problem))
 
     for depth in (1, 2, 3):
         assert value(again, depth) == pytest.approx(value(problem, depth), abs=1e-9)
@@ -433,7 +434,7 @@ def test_what_is_written_is_worth_the_same_when_read(seed):
 def test_a_file_says_where_information_counts_otherwise(seed):
     """Where it says nothing, values with a price on information are the same."""
     problem = random_problem(dice(seed))
-    written = rhoplan.write_pomdp(problem)
+    written = write_pomdp(problem)
 
     if "# With a price on information" not in written:
         for depth in (1, 2):
@@ -450,7 +451,7 @@ def test_a_file_says_where_information_counts_otherwise(seed):
     ],
 )
 def test_what_else_is_told_is_said(spec, said):
-    lines = rhoplan.write_pomdp(rhoplan.make(spec)).splitlines()
+    lines = write_pomdp(rhoplan.make(spec)).splitlines()
     assert [line for line in lines if line.startswith("# telling")] == ([said] if said else [])
 
 
@@ -471,7 +472,7 @@ def peeks(**caps):
 
 
 def test_visible_states_are_named_after_what_has_been_done():
-    written = rhoplan.write_pomdp(peeks())
+    written = write_pomdp(peeks())
     done = ("start", "open", "peek", "open_peek")
     states = {name.removesuffix("_1") for name in names_of(written, "states")}  # some stand there twice
     assert states == {f"{word}_{state}" for word in done for state in ("ill", "well")} | {"end"}
@@ -479,7 +480,7 @@ def test_visible_states_are_named_after_what_has_been_done():
 
 
 def test_a_copy_that_the_visible_state_before_tells_is_no_news():
-    written = rhoplan.write_pomdp(peeks())
+    written = write_pomdp(peeks())
     assert "open_peek_well_1" in names_of(written, "states")
     assert "# With a price" not in written
     for depth in (1, 2, 3):
@@ -487,7 +488,7 @@ def test_a_copy_that_the_visible_state_before_tells_is_no_news():
 
 
 def test_where_tests_do_not_tell_visible_states_apart_what_was_spent_does():
-    states = names_of(rhoplan.write_pomdp(peeks(budget=3.0)), "states")
+    states = names_of(write_pomdp(peeks(budget=3.0)), "states")
     assert {"start_ill", "start_spent-0_5_ill", "open_spent-2_5_ill", "open_spent-3_ill"} <= {*states}
     assert len({*states}) == len(states)
 
@@ -500,16 +501,16 @@ def test_sets_and_tuples_are_named_by_their_parts():
     factor = rhoplan.Factor("f", ("a", "b"), np.array([0.5, 0.5]))
     problem = rhoplan.Problem("turns", (factor,), (("hall", 1), frozenset()), menu, discount=0.9)
     wanted = ["hall_1_none_a", "hall_1_none_b", "hall_1_key_lamp_a", "hall_1_key_lamp_b"]
-    assert names_of(rhoplan.write_pomdp(problem), "states") == wanted
+    assert names_of(write_pomdp(problem), "states") == wanted
 
 
 @laws
 @given(st.integers(0, 10**6))
 def test_written_twice_is_written_once(seed):
     """A file that was read is written as it stands, but for the names that END and doubled states get."""
-    once = parse_pomdp(rhoplan.write_pomdp(random_problem(dice(seed))))
+    once = parse_pomdp(write_pomdp(random_problem(dice(seed))))
 
-    twice = parse_pomdp(rhoplan.write_pomdp(once))
+    twice = parse_pomdp(write_pomdp(once))
 
     for depth in (1, 2):
         assert value(twice, depth) == pytest.approx(value(once, depth), abs=1e-9)
@@ -520,7 +521,7 @@ def test_written_twice_is_written_once(seed):
 def test_observe_then_commit_comes_back_with_its_scores(seed, weight):
     """Also with a price on information: no place is drawn, no state stands twice."""
     problem = random_case(seed).problem
-    again = parse_pomdp(rhoplan.write_pomdp(problem))
+    again = parse_pomdp(write_pomdp(problem))
 
     for depth in (1, 2, 3):
         assert value(again, depth, weight) == pytest.approx(value(problem, depth, weight), abs=1e-9)
@@ -529,9 +530,9 @@ def test_observe_then_commit_comes_back_with_its_scores(seed, weight):
 @pytest.mark.parametrize("name", ["tiger", "testbed", "diagnosis", "bandit"])
 def test_classics_are_scored_alike_as_files(name):
     problem = rhoplan.make(name)
-    again = parse_pomdp(rhoplan.write_pomdp(problem))
+    again = parse_pomdp(write_pomdp(problem))
 
-    scores = [rhoplan.evaluate(one, rhoplan.make_agent("efe", one, horizon=2)) for one in (problem, again)]
+    scores = [rhoplan.evaluate(one, make_agent("efe", one, horizon=2)) for one in (problem, again)]
 
     assert scores[0].reward == pytest.approx(scores[1].reward, abs=1e-9)
     assert scores[0].reward_sd == pytest.approx(scores[1].reward_sd, abs=1e-7)
@@ -541,7 +542,7 @@ def test_classics_are_scored_alike_as_files(name):
 @pytest.mark.parametrize("spec", ["drilling", "navigation:n=3", "rocksample:n=3,k=2", "inspection:n=2"])
 def test_problems_with_places_are_worth_the_same_as_files(spec):
     problem = rhoplan.make(spec)
-    again = parse_pomdp(rhoplan.write_pomdp(problem))
+    again = parse_pomdp(write_pomdp(problem))
 
     for depth in (1, 2, 3):
         assert value(again, depth) == pytest.approx(value(problem, depth), abs=1e-9)
@@ -552,7 +553,7 @@ def test_every_name_that_is_written_is_legal_and_different():
     commits = (rhoplan.Commit("a b", np.array([1.0, 0.0])), rhoplan.Commit("a_b", np.array([0.0, 1.0])))
     problem = rhoplan.observe_then_commit("odd", ("+", "-"), tests=(test,), commits=commits)
 
-    again = parse_pomdp(rhoplan.write_pomdp(problem))
+    again = parse_pomdp(write_pomdp(problem))
 
     names = (*again.states, *(action.name for action in again.menu("here")), *again.menu("here")[0].outcomes)
     assert all(name[0].isalpha() and name.replace("_", "").replace("-", "").isalnum() for name in names)
@@ -561,7 +562,7 @@ def test_every_name_that_is_written_is_legal_and_different():
 
 def test_too_large_a_problem_is_not_written():
     with pytest.raises(rhoplan.LimitError, match=r"cannot be written as a \.pomdp file"):
-        rhoplan.write_pomdp(rhoplan.make("rocksample:n=11,k=11"))
+        write_pomdp(rhoplan.make("rocksample:n=11,k=11"))
 
 
 # -- files of others ------------------------------------------------------------------------------------------------
@@ -578,9 +579,9 @@ def test_files_of_others_are_read_decided_and_simulated(path):
     problem = rhoplan.make(str(path))
 
     rhoplan.check_problem(problem)
-    agent = rhoplan.make_agent("efe", problem, horizon=1)
+    agent = make_agent("efe", problem, horizon=1)
     assert rhoplan.decide(problem, agent).choice in {action.name for action in problem.menu(problem.start)}
-    assert np.isfinite(rhoplan.simulate(problem, agent, seeds=(1,), episodes=20, cap=5).reward)
+    assert np.isfinite(rhoplan.simulate(problem, agent, seeds=(1,), episodes=20, max_steps=5).reward)
 
 
 def test_a_word_that_is_not_values_is_told_where_it_stands():

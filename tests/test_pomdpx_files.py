@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import parse_pomdp, parse_pomdpx, parse_xml, path_of
+from bridge import parse_pomdp, parse_pomdpx, parse_xml, path_of, write_pomdp
 from rhoplan import ModelFileError
+from rhoplan.planning.certified.solve import solve
 from test_pomdp_files import TIGER, line_of, value
 
 VARIABLES = """<pomdpx version="1.0" id="toy">
@@ -96,7 +97,7 @@ def test_a_place_where_new_hidden_values_are_seen_is_not_the_end():
 
     assert rhoplan.END not in {place for action in problem.menu("hall") for place in action.leads_to}
     told = np.log(2) + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
-    found = rhoplan.solve(problem, weight=1.0, gap=1e-3)
+    found = solve(problem, weight=1.0, gap=1e-3)
     assert found.lower <= told / (1 - 0.9) <= found.upper
     blind = parse_pomdpx(whole(lamp=lamp, seen=table("seen", "lamp_1", ("- -", "uniform")), pay=pay))
     assert blind.menu("hall")[2].leads_to == (rhoplan.END, rhoplan.END)
@@ -137,7 +138,7 @@ def test_what_is_written_as_pomdp_is_worth_the_same():
     problem = parse_pomdpx(whole())
 
     for depth in (1, 2, 3, 4):
-        assert value(parse_pomdp(rhoplan.write_pomdp(problem)), depth) == pytest.approx(value(problem, depth), abs=1e-9)
+        assert value(parse_pomdp(write_pomdp(problem)), depth) == pytest.approx(value(problem, depth), abs=1e-9)
 
 
 def test_rewards_of_several_functions_add_up_and_may_depend_on_what_follows():

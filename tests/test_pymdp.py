@@ -35,8 +35,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Array, entropy, information
-from rhoplan import Decision, Problem
+from bridge import Array, Situation, entropy, information, observe
+from rhoplan import Problem
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import Recommendation, decide
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)
@@ -68,12 +70,12 @@ def belief_grid() -> Array:
     return np.array([[p, 1 - p] for p in one_side] + [[1 - p, p] for p in one_side[1:]])
 
 
-def decisions(problem: Problem, beliefs: Array, name: str, horizon: int) -> list[Decision]:
-    agent = rhoplan.make_agent(name, problem, horizon=horizon)
-    return [rhoplan.decide(problem, agent, rhoplan.Situation(problem.start, (belief,))) for belief in beliefs]
+def decisions(problem: Problem, beliefs: Array, name: str, horizon: int) -> list[Recommendation]:
+    agent = make_agent(name, problem, horizon=horizon)
+    return [decide(problem, agent, Situation(problem.start, (belief,))) for belief in beliefs]
 
 
-def immediate(decision: Decision) -> list[float]:
+def immediate(decision: Recommendation) -> list[float]:
     """Reward plus information of every action: what is left of its value without the continuation."""
     return [action.reward + action.weighted_information for action in decision.actions]
 
@@ -247,8 +249,8 @@ def test_beliefs_after_a_test_agree(spec: str) -> None:
         for o, outcome in enumerate(test.outcomes):
             seen = jax.numpy.full((len(beliefs), 1), model.first[k] + o)
             theirs = compiled("infer_states")(agent, [seen], prior)[0][:, 0]
-            situations = (rhoplan.Situation(problem.start, (belief,)) for belief in beliefs)
-            ours = [rhoplan.observe(problem, situation, test.name, outcome).belief for situation in situations]
+            situations = (Situation(problem.start, (belief,)) for belief in beliefs)
+            ours = [observe(problem, situation, test.name, outcome).belief for situation in situations]
             np.testing.assert_allclose(ours, theirs, atol=1e-9, rtol=0)
 
 

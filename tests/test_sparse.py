@@ -8,12 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import decide
 from rhoplan.belief.draws import outcome_for
 from rhoplan.belief.information import coupling, information, predict, update, update_logs
+from rhoplan.belief.situation import branch, initial
 from rhoplan.following.worlds import in_names_of
 from rhoplan.model import sparse
 from rhoplan.model.joint import Ways
 from rhoplan.model.payments import mean_payment, payments
+from rhoplan.scoring.simulate import simulate_episodes
 from strategies import Draw, dice, distribution, laws
 
 CLOSE = 1e-12
@@ -127,7 +131,7 @@ def test_outcomes_seen_after_the_change_have_the_joint_of_both(seed):
         shows[:] = shows[0]
 
     for moved in (moves, as_sparse(moves)):
-        likelihood, transition = rhoplan.seen_after(moved, shows)
+        likelihood, transition = rhoplan.from_transition_observation(moved, shows)
         per_outcome = sparse.as_dense(np.eye(states) if transition is None else transition, outcomes)
         for s, o, t in itertools.product(range(states), range(outcomes), range(states)):
             assert likelihood[s, o] * per_outcome[o, s, t] == pytest.approx(moves[s, t] * shows[t, o], abs=CLOSE)
@@ -141,8 +145,8 @@ def test_a_small_change_is_dense_and_a_large_one_sparse():
     shift = np.roll(np.eye(states), 1, axis=1)
     shows = np.eye(states)[:, :3] + np.outer(np.arange(states) > 2, [0.0, 0.0, 1.0])
 
-    assert isinstance(rhoplan.seen_after(shift, shows)[1], sparse.Sparse)
-    assert isinstance(rhoplan.seen_after(np.full((2, 2), 0.5), np.eye(2))[1], np.ndarray)
+    assert isinstance(rhoplan.from_transition_observation(shift, shows)[1], sparse.Sparse)
+    assert isinstance(rhoplan.from_transition_observation(np.full((2, 2), 0.5), np.eye(2))[1], np.ndarray)
 
 
 def test_small_numbers_are_not_taken_for_equal():
@@ -156,7 +160,7 @@ def test_small_numbers_are_not_taken_for_equal():
 
     rare = np.array([[1 - 3e-13, 1e-13, 2e-13], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     shows = np.array([[1.0, 0.0], [0.25, 0.75], [0.75, 0.25]])
-    likelihood, transition = rhoplan.seen_after(rare, shows)
+    likelihood, transition = rhoplan.from_transition_observation(rare, shows)
     found = likelihood[0] * sparse.as_dense(transition, 2)[:, 0, 1]
     assert found == pytest.approx([0.25e-13, 0.75e-13], rel=1e-9)
 
@@ -194,7 +198,7 @@ def paying(draw: Draw, *, states: int = 3, outcomes: int = 2, actions: int = 2, 
     return problem
 
 
-def brute(problem: rhoplan.Problem, agent: rhoplan.Agent) -> tuple[float, float, float]:
+def brute(problem: rhoplan.Problem, agent: BoundAgent) -> tuple[float, float, float]:
     """Mean, spread and discounted mean of what is paid, way by way."""
     found: list[tuple[float, float, float]] = []
     factor = problem.factors[0]
@@ -203,24 +207,24 @@ def brute(problem: rhoplan.Problem, agent: rhoplan.Agent) -> tuple[float, float,
         if step == problem.cap:
             found.append((chance, paid, discounted))
             return
-        name = rhoplan.decide(problem, agent, situation).choice
+        name = decide(problem, agent, situation).choice
         action = next(action for action in problem.menu(situation.visible) if action.name == name)
         per_outcome = sparse.as_dense(
             np.eye(len(factor.states)) if action.transition is None else action.transition, len(action.outcomes)
         )
         pays = action.pays.dense() if isinstance(action.pays, sparse.Sparse) else action.pays
-        for branch in rhoplan.branch(problem, situation, action):
-            o = action.outcomes.index(branch.outcome)
+        for one in branch(problem, situation, action):
+            o = action.outcomes.index(one.outcome)
             for after in range(len(factor.states)):
                 share = chance * action.likelihood[state, o] * per_outcome[o, state, after]
                 if share > 0:
                     pay = action.reward[state] if pays is None else (
                         pays[state, o] if pays.ndim == 2 else pays[o, state, after])  # fmt: skip
                     worth = problem.discount**step * pay
-                    follow(branch.situation, after, share, paid + pay, discounted + worth, step + 1)
+                    follow(one.situation, after, share, paid + pay, discounted + worth, step + 1)
 
     for state in np.flatnonzero(factor.prior).tolist():
-        follow(rhoplan.initial(problem), state, factor.prior[state], 0.0, 0.0, 0)
+        follow(initial(problem), state, factor.prior[state], 0.0, 0.0, 0)
     chance, paid, discounted = (np.array(column) for column in zip(*found, strict=True))
     mean = float(chance @ paid)
     return mean, float(np.sqrt(max(chance @ (paid - mean) ** 2, 0.0))), float(chance @ discounted)
@@ -230,7 +234,7 @@ def brute(problem: rhoplan.Problem, agent: rhoplan.Agent) -> tuple[float, float,
 @pytest.mark.parametrize("thin", [False, True])
 def test_spread_of_payments_is_that_of_all_ways(seed, thin):
     problem = paying(dice(seed), thin=thin)
-    agent = rhoplan.make_agent("efe", problem, horizon=1)
+    agent = make_agent("efe", problem, horizon=1)
 
     score = rhoplan.evaluate(problem, agent)
 
@@ -245,14 +249,14 @@ def test_spread_of_payments_is_that_of_all_ways(seed, thin):
 def test_episodes_draw_the_payments(seed):
     """False alarm below 1e-6: five standard errors of the mean; the spread within a tenth, many times its error."""
     problem, thin = paying(dice(seed)), paying(dice(seed), thin=True)
-    agent = rhoplan.make_agent("planning", problem, horizon=1)
+    agent = make_agent("planning", problem, horizon=1)
 
-    rows = rhoplan.simulate_episodes(problem, agent, seeds=(1,), episodes=4000)
+    rows = simulate_episodes(problem, agent, seeds=(1,), episodes=4000)
 
     score = rhoplan.evaluate(problem, agent)
     assert abs(rows.reward.mean() - score.reward) <= 5 * score.reward_sd / 4000**0.5 + 1e-9
     assert rows.reward.std() == pytest.approx(score.reward_sd, rel=0.1, abs=1e-9)
-    np.testing.assert_array_equal(rhoplan.simulate_episodes(thin, agent, seeds=(1,), episodes=4000).reward, rows.reward)
+    np.testing.assert_array_equal(simulate_episodes(thin, agent, seeds=(1,), episodes=4000).reward, rows.reward)
     assert rows.worst_paid.min() >= rows.worst_possible.min()
 
 
@@ -261,12 +265,12 @@ def test_another_world_pays_its_own_payments(seed):
     problem = paying(dice(seed))
     for thin in (False, True):
         world = paying(dice(seed + 100), thin=thin)
-        agent = rhoplan.make_agent("planning", problem, horizon=1)
+        agent = make_agent("planning", problem, horizon=1)
         try:
             score = rhoplan.evaluate(problem, agent, world=world)
         except rhoplan.ImpossibleEvidence:
             return
-        rows = rhoplan.simulate_episodes(problem, agent, world=world, seeds=(1,), episodes=4000)
+        rows = simulate_episodes(problem, agent, world=world, seeds=(1,), episodes=4000)
         assert abs(rows.reward.mean() - score.reward) <= 5 * score.reward_sd / 4000**0.5 + 1e-9
         assert rows.reward.std() == pytest.approx(score.reward_sd, rel=0.1, abs=1e-9)
         rhoplan.check_problem(in_names_of(problem, world))
@@ -277,7 +281,7 @@ def test_planners_choose_alike_whatever_the_change_is_kept_in(planner):
     for seed in range(4):
         problem, thin = paying(dice(seed)), paying(dice(seed), thin=True)
         settings = {"planner": planner, **({} if planner == "exact" else {"simulations": 200})}
-        one, other = (rhoplan.decide(p, rhoplan.make_agent("efe", p, **settings)) for p in (problem, thin))
+        one, other = (rhoplan.decide(p, make_agent("efe", p, **settings)) for p in (problem, thin))
         assert one.choice == other.choice
 
 

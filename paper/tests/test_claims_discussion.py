@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.belief.situation import initial, observe
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
 from rhoplan_paper.claims.numbers import rows
@@ -364,12 +367,12 @@ def test_decisions_from_within_are_those_of_decide() -> None:
     """The same shares by following every path of `decide`, without the merged graph."""
     spec, steps = "diagnosis:n=8", 6
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent("efe", problem, horizon=3)
+    agent = make_agent("efe", problem, horizon=3)
     taken = informed = 0.0
-    waiting = deque([(rhoplan.initial(problem), 1.0, 0)])
+    waiting = deque([(initial(problem), 1.0, 0)])
     while waiting:
         situation, chance, depth = waiting.popleft()
-        decision = rhoplan.decide(problem, agent, situation)
+        decision = decide(problem, agent, situation)
         tests = {value.name: value for value in decision.actions if value.kind == "test"}
         if decision.choice not in tests or depth > steps:
             continue
@@ -378,7 +381,7 @@ def test_decisions_from_within_are_those_of_decide() -> None:
         informed += chance * (tests[decision.choice].information >= best - 1e-9)
         test = next(action for action in problem.menu(problem.start) if action.name == decision.choice)
         for outcome, share in zip(test.outcomes, situation.belief @ test.likelihood, strict=True):
-            after = rhoplan.observe(problem, situation, test.name, outcome)
+            after = observe(problem, situation, test.name, outcome)
             waiting.append((after, chance * float(share), depth + 1))
     found = from_within(spec, "efe", steps=steps, horizon=3, weight=1.0)
     assert 0 < found["most_informative"] < 1

@@ -13,7 +13,8 @@ from bridge import Cell, Claim, Quote, cell, published, select
 from bridge import PaperPart as Part
 from bridge import PaperRow as Row
 from bridge import PaperTable as Table
-from rhoplan import AGENTS, make
+from rhoplan import make
+from rhoplan.agents.agent import AGENTS
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper"
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import AGENTS
+from rhoplan.agents.agent import AGENTS, make_agent
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
@@ -232,7 +232,7 @@ def test_effect_sizes_are_those_of_the_raw_episodes() -> None:
         "testbed", agent=agents[0], versus=agents[1:], episodes=50, seeds=seeds, unit="bits"
     )
     rows = [
-        simulate_episodes(model, rhoplan.make_agent(problem=model, unit="bits", **one), seeds=seeds, episodes=50)
+        simulate_episodes(model, make_agent(problem=model, unit="bits", **one), seeds=seeds, episodes=50)
         for one in agents
     ]
     assert found["episodes"] == 100
@@ -247,7 +247,7 @@ def test_bootstrap_interval_is_that_of_the_published_streams() -> None:
     settings: dict[str, Any] = {"episodes": 40, "seeds": [42, 123], "resamples": 500, "horizon": 2}
     found = measures_told.bootstrap_interval("bandit", "planning", **settings)
     model = make("bandit")
-    rows = simulate_episodes(model, rhoplan.make_agent("planning", model, horizon=2), seeds=[42, 123], episodes=40)
+    rows = simulate_episodes(model, make_agent("planning", model, horizon=2), seeds=[42, 123], episodes=40)
     expected = bootstrap(rows.reward, resamples=500, seed=42)
     assert (found["lower"], found["upper"]) == (expected.lower, expected.upper)
     assert found["lower"] < found["mean"] == rows.reward.mean() < found["upper"]
@@ -342,9 +342,7 @@ def plain_loop(unit: str, reward: Any) -> list[list[list[float]]]:
         model = rhoplan.make("tiger", accuracy=repr(accuracy), cost=repr(cost), right=10, wrong=repr(-10 * alpha))
         rows = []
         for h, horizon in enumerate(SMALL["horizons"]):
-            agents = [
-                rhoplan.make_agent("planning-ig", model, horizon=horizon, weight=w, unit=unit) for w in SMALL["weights"]
-            ]
+            agents = [make_agent("planning-ig", model, horizon=horizon, weight=w, unit=unit) for w in SMALL["weights"]]
             rows.append([reward(model, agent, place, h, w) for w, agent in enumerate(agents)])
         rewards.append(rows)
     return rewards

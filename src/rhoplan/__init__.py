@@ -2,38 +2,111 @@
 
     >>> import rhoplan
     >>> tiger = rhoplan.make("tiger")
-    >>> efe = rhoplan.make_agent("efe", tiger)
-    >>> rhoplan.decide(tiger, efe).choice
+    >>> rhoplan.decide(tiger, "efe").choice
     'listen'
-    >>> round(rhoplan.evaluate(tiger, efe).reward, 4)
-    5.1599
+    >>> rhoplan.evaluate(tiger, "efe")
+    Score(reward 5.15993, tests 2.55034, success 97.0%; exact)
 
-The public names are those of `__init__.pyi`. They are loaded when first used, so that importing rhoplan, or asking the
-command line for help, does not wait for the engine.
+`PUBLIC` lists the public names. They are loaded when first used, so that importing rhoplan, or asking the command line
+for help, does not wait for the engine.
 """
 
 from __future__ import annotations
 
-import ast
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
-from rhoplan.version import __version__
+from rhoplan.version import __version__ as __version__
 
-_PUBLIC = ast.parse(Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8")).body
-_HOMES = {name.name: found.module for found in _PUBLIC if isinstance(found, ast.ImportFrom) for name in found.names}
+PUBLIC = {
+    "check_planner": "rhoplan.agents.check",
+    "Agent": "rhoplan.agents.named",
+    "agent": "rhoplan.agents.named",
+    "Anytime": "rhoplan.agents.named",
+    "list_agents": "rhoplan.agents.named",
+    "list_planners": "rhoplan.agents.named",
+    "Lookahead": "rhoplan.agents.named",
+    "MCTS": "rhoplan.agents.named",
+    "POMCP": "rhoplan.agents.named",
+    "RunOnce": "rhoplan.agents.named",
+    "Recommendation": "rhoplan.agents.policy",
+    "check_problem": "rhoplan.api",
+    "decide": "rhoplan.api",
+    "episode": "rhoplan.api",
+    "episodes": "rhoplan.api",
+    "evaluate": "rhoplan.api",
+    "list_problems": "rhoplan.api",
+    "load": "rhoplan.api",
+    "load_policy": "rhoplan.api",
+    "loads": "rhoplan.api",
+    "register": "rhoplan.api",
+    "save": "rhoplan.api",
+    "simulate": "rhoplan.api",
+    "solve": "rhoplan.api",
+    "with_horizon": "rhoplan.api",
+    "advise": "rhoplan.app.notebook.verbs",
+    "compare": "rhoplan.app.notebook.verbs",
+    "learn": "rhoplan.app.notebook.verbs",
+    "pathway": "rhoplan.app.notebook.verbs",
+    "report": "rhoplan.app.notebook.verbs",
+    "sweep": "rhoplan.app.notebook.verbs",
+    "what_if": "rhoplan.app.notebook.verbs",
+    "Belief": "rhoplan.belief.belief",
+    "AgentError": "rhoplan.errors",
+    "EvidenceError": "rhoplan.errors",
+    "ImpossibleEvidence": "rhoplan.errors",
+    "LimitError": "rhoplan.errors",
+    "MissingExtra": "rhoplan.errors",
+    "ModelFileError": "rhoplan.errors",
+    "NotAvailable": "rhoplan.errors",
+    "ProblemError": "rhoplan.errors",
+    "RhoplanError": "rhoplan.errors",
+    "TableError": "rhoplan.errors",
+    "WrongKind": "rhoplan.errors",
+    "from_arrays": "rhoplan.io.arrays",
+    "from_pymdp": "rhoplan.io.arrays",
+    "joined_problem": "rhoplan.model.blocks",
+    "from_transition_observation": "rhoplan.model.joint",
+    "Commit": "rhoplan.model.observe_then_commit",
+    "observe_then_commit": "rhoplan.model.observe_then_commit",
+    "Test": "rhoplan.model.observe_then_commit",
+    "panel": "rhoplan.model.panels",
+    "JointPrior": "rhoplan.model.parts",
+    "Part": "rhoplan.model.parts",
+    "PartedAction": "rhoplan.model.parts",
+    "Action": "rhoplan.model.problem",
+    "END": "rhoplan.model.problem",
+    "Factor": "rhoplan.model.problem",
+    "Problem": "rhoplan.model.problem",
+    "Sparse": "rhoplan.model.sparse",
+    "Objective": "rhoplan.planning.objective",
+    "Planner": "rhoplan.planning.planner",
+    "ActionValues": "rhoplan.planning.policy",
+    "FunctionPolicy": "rhoplan.planning.policy",
+    "Policy": "rhoplan.planning.policy",
+    "Information": "rhoplan.planning.utility",
+    "NegativeEntropy": "rhoplan.planning.utility",
+    "TargetBelief": "rhoplan.planning.utility",
+    "Utility": "rhoplan.planning.utility",
+    "Picture": "rhoplan.present.picture",
+    "plot_policy": "rhoplan.present.policy_plot",
+    "make": "rhoplan.problems.registry",
+    "Score": "rhoplan.scoring.score",
+    "HSVI": "rhoplan.solutions",
+    "Solution": "rhoplan.solutions",
+}
+"""The module of each public name. `__init__.pyi` says the same to type checkers."""
 
-__all__ = list(_HOMES)
+__all__ = [*PUBLIC, "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in PUBLIC:
         raise AttributeError(f"module 'rhoplan' has no attribute '{name}'")
-    value = getattr(import_module(str(_HOMES[name])), name)
+    value = getattr(import_module(PUBLIC[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *PUBLIC})

@@ -7,6 +7,7 @@ RhoplanError                 everything below; the command line prints it as one
 |- AgentError                an agent that does not exist or whose settings contradict each other
 |- EvidenceError             evidence that names no test or outcome, or that the rules do not allow
 |  `- ImpossibleEvidence     evidence of probability zero under the model
+|- NotAvailable             a policy does not offer what it was asked for, such as a value
 |- LimitError                a plan larger than the limit set for it (exit 1: the input was fine)
 `- MissingExtra              a package that only some uses need is not installed; also an ImportError
 
@@ -108,6 +109,10 @@ class ImpossibleEvidence(EvidenceError):
 
 class LimitError(RhoplanError):
     """A computation that would pass the limit set for it."""
+
+
+class NotAvailable(RhoplanError):
+    """A policy does not offer what it was asked for; the message says why."""
 
 
 EXTRAS = {"numba": "search", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",

@@ -20,7 +20,7 @@ An action that the mask rules out does nothing, as in Gymnasium's own Taxi: noth
 counts, and it pays the least that anything on the menu could have paid, at most 0. So it is never the cheap way to sit
 an episode out. strict=True makes it a ValueError instead.
 
-The draws follow `rhoplan.belief.draws`. The names of an episode's outcomes are what `rhoplan.observe` takes.
+The draws follow `rhoplan.belief.draws`. The names of an episode's outcomes are what `Belief.update` takes.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ import rhoplan
 from adversary.files import Record, as_json, as_yaml, draw_file
 from adversary.oracle import Evidence, Goal, Places, TooLarge
 from adversary.plain import PlainModel, read
+from bridge import parse_model
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
 
 DEEPEST = 4
 
@@ -34,12 +36,12 @@ class Case:
     def dice(self, purpose: str) -> random.Random:
         return random.Random(f"{self.seed} {purpose}")
 
-    def agent(self, rng: random.Random, problem: rhoplan.Problem, most: int = DEEPEST) -> tuple[rhoplan.Agent, Goal]:
+    def agent(self, rng: random.Random, problem: rhoplan.Problem, most: int = DEEPEST) -> tuple[BoundAgent, Goal]:
         """One of the six agents with random settings, and what the oracle must be told to act like it."""
-        name = rng.choice(list(rhoplan.AGENTS))
+        name = rng.choice(list(AGENTS))
         unit, discount = rng.choice(["nats", "bits"]), rng.choice([1.0, 1.0, 1.0, 0.95, 0.6])
         weight, horizon = self.weight(rng), self.horizon(rng, most)
-        agent = rhoplan.make_agent(name, problem, horizon=horizon, weight=weight, unit=unit, discount=discount)
+        agent = make_agent(name, problem, horizon=horizon, weight=weight, unit=unit, discount=discount)
         if name in ("myopic", "planning"):
             weight = 0.0
         if name == "efe" and weight:  # weight 0 takes the information out of it
@@ -103,7 +105,7 @@ def draw_case(seed: int) -> Case:
 
 def parsed(record: Record, language: str = "json") -> rhoplan.Problem:
     text = as_json(record) if language == "json" else as_yaml(record)
-    return rhoplan.parse_model(text, file=record["name"], language=language)
+    return parse_model(text, file=record["name"], language=language)
 
 
 def action_name(model: PlainModel, action: tuple[str, int]) -> str:

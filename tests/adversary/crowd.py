@@ -11,6 +11,7 @@ import rhoplan
 from adversary.case import Case, parsed
 from adversary.files import Record
 from adversary.ledger import Ledger
+from rhoplan.agents.agent import BoundAgent
 
 BITS, TESTS, HORIZON = 6, 36, 3
 """64 states; about 50,000 situations three tests ahead."""
@@ -44,5 +45,5 @@ def check_crowd(case: Case, ledger: Ledger) -> None:
     for _ in range(HORIZON):
         layer = {left for before in layer for told in yes for left in (before & told, before & ~told) if left}
         sets = sets | layer
-    score = rhoplan.evaluate(parsed(record), rhoplan.Agent("planning", HORIZON), cap=1)
+    score = rhoplan.evaluate(parsed(record), BoundAgent("planning", HORIZON), max_steps=1)
     ledger.same("number of situations", score.nodes, len(sets))

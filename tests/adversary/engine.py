@@ -10,6 +10,10 @@ from adversary.ledger import LOG_NOISE, Ledger
 from adversary.oracle import Evidence, Goal, ImpossibleOutcome, Oracle, Places
 from adversary.plain import read
 from adversary.scores import Account, follow
+from bridge import observe_all
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import Recommendation, decide
+from rhoplan.planning.certified.solve import solve
 
 SQUARES = 1e-3
 """Squares may be apart by this times what numbers may: a spread is the root of a difference of squares."""
@@ -35,15 +39,13 @@ def check_decide(case: Case, ledger: Ledger) -> None:
     given, evidence = case.evidence(rng, rng.choice([0, 0, 1, 2, 3]))
     if rng.random() < 0.2 and any(not test.once for test in case.model.tests):
         given, evidence = case.contradictions(rng)
-        agent, goal = rhoplan.make_agent("myopic", problem), Goal(1)
+        agent, goal = make_agent("myopic", problem), Goal(1)
     oracle = Oracle(case.places, goal)
-    situation = rhoplan.observe_all(problem, given)
-    compare_decision(case, ledger, oracle, rhoplan.decide(problem, agent, situation), evidence)
+    situation = observe_all(problem, given)
+    compare_decision(case, ledger, oracle, decide(problem, agent, situation), evidence)
 
 
-def compare_decision(
-    case: Case, ledger: Ledger, oracle: Oracle, decision: rhoplan.Decision, evidence: Evidence
-) -> None:
+def compare_decision(case: Case, ledger: Ledger, oracle: Oracle, decision: Recommendation, evidence: Evidence) -> None:
     places, goal, model = case.places, oracle.goal, case.model
     for state, chance in zip(model.states, places.belief(evidence), strict=True):
         ledger.near(f"chance of {state}", decision.belief[state], chance, chance)
@@ -97,7 +99,7 @@ def check_evaluate(case: Case, ledger: Ledger) -> None:
         account = follow(Oracle(case.places, goal), cap=cap, world=truth, precision=precision)
     except ImpossibleOutcome:
         try:
-            rhoplan.evaluate(problem, agent, world=world, cap=cap)
+            rhoplan.evaluate(problem, agent, world=world, max_steps=cap)
             ledger.report("outcome that the model excludes", "a score", "an error")
         except rhoplan.ImpossibleEvidence:
             ledger.same("error", "ImpossibleEvidence", "ImpossibleEvidence")
@@ -105,7 +107,7 @@ def check_evaluate(case: Case, ledger: Ledger) -> None:
     if math.isfinite(precision) and precision * account.largest > 1e5:
         ledger.skipped["evaluate: probabilities hang on the last digits of values"] += 1
         return
-    compare_score(ledger, rhoplan.evaluate(problem, agent, world=world, cap=cap), account)
+    compare_score(ledger, rhoplan.evaluate(problem, agent, world=world, max_steps=cap), account)
 
 
 def compare_score(ledger: Ledger, score: rhoplan.Score, account: Account, where: str = "") -> None:
@@ -133,7 +135,7 @@ def check_solve(case: Case, ledger: Ledger) -> None:
     start = case.places.start
     best = oracle.value(start, depth)
     gap = 1e-6 * (best.size or 1.0)
-    found = rhoplan.solve(problem, weight=weight, discount=discount, gap=gap, seconds=2.0, memory=2e8)
+    found = solve(problem, weight=weight, discount=discount, gap=gap, seconds=2.0, memory=2e8)
     size = max([best.size, *(oracle.commits(start)[i].size for i in oracle.endings(start))])
     ledger.at_most("best value of some depth against the upper bound", best.value, found.upper, size)
     ledger.at_most("lower bound against the upper one", found.lower, found.upper, size)
@@ -160,7 +162,7 @@ def check_merging(case: Case, ledger: Ledger) -> None:
     """Different situations are never taken for one: the graph has at least as many as evidence tells apart."""
     rng, problem = case.dice("merging"), case.problem
     horizon = case.horizon(rng, 4)
-    account = rhoplan.evaluate(problem, rhoplan.Agent("planning", horizon), cap=1)
+    account = rhoplan.evaluate(problem, BoundAgent("planning", horizon), max_steps=1)
     places, seen = case.places, set()
     layer = {places.start}
     for step in range(horizon + 1):

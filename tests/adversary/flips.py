@@ -2,12 +2,12 @@
 
 from fractions import Fraction
 
-import rhoplan
 from adversary.case import Case, action_name
 from adversary.ledger import Ledger
 from adversary.oracle import Evidence, Goal, Oracle, Places
 from adversary.plain import PlainModel, Row, exact
 from bridge import Edge, Flip, flips
+from rhoplan.agents.agent import BoundAgent
 
 GRID = 5
 """Values that are looked at between a number's own and the nearest change."""
@@ -43,7 +43,7 @@ def _compare_edge(
     flip: Flip,
     edge: Edge,
     side: int,
-    aim: tuple[rhoplan.Agent, Goal],
+    aim: tuple[BoundAgent, Goal],
     given: list[tuple[str, str]],
 ) -> None:
     def ask(what: str, value: float, wanted: str) -> None:
@@ -77,7 +77,7 @@ def _compare_edge(
 
 def first_actions(
     model: PlainModel,
-    aim: tuple[rhoplan.Agent, Goal],
+    aim: tuple[BoundAgent, Goal],
     given: list[tuple[str, str]],
     parameter: tuple[str, ...],
     value: float,
@@ -92,7 +92,7 @@ def first_actions(
     return [action_name(model, action) for action in Oracle(places, goal).choices(_replayed(places, given))]
 
 
-def _per_nat(agent: rhoplan.Agent, value: float) -> float:
+def _per_nat(agent: BoundAgent, value: float) -> float:
     return value if agent.unit == "nats" else value / 0.6931471805599453
 
 

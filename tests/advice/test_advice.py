@@ -17,7 +17,7 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import Policy, decide
+from rhoplan.agents.policy import GraphPolicy, decide
 from rhoplan.errors import EvidenceError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
@@ -56,7 +56,7 @@ def test_terms_of_every_option_add_up(name, weight):
 def test_looking_ahead_agrees_with_the_exact_score(problem):
     agent = make_agent("efe", problem)
     graph = Graph(problem)
-    ahead, score = look_ahead(Followed(Policy(graph, agent))), evaluate(problem, agent)
+    ahead, score = look_ahead(Followed(GraphPolicy(graph, agent))), evaluate(problem, agent)
     assert ahead.tests == pytest.approx(score.tests, abs=1e-6)
     assert ahead.reward == pytest.approx(score.reward, abs=1e-6)
     assert ahead.right == pytest.approx(score.success, abs=1e-9)
@@ -67,7 +67,7 @@ def test_looking_ahead_agrees_with_the_exact_score_of_random_problems(seed):
     problem = random_case(seed).problem
     agent = make_agent("planning-ig", problem, horizon=2, weight=0.5)
     graph = Graph(problem)
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
     ahead, score = look_ahead(Followed(policy, cap=20)), evaluate(problem, agent, cap=20)
     assert ahead.tests == pytest.approx(score.tests, abs=1e-6)
     assert ahead.reward == pytest.approx(score.reward, abs=1e-6)
@@ -217,7 +217,7 @@ def test_how_sure_a_plan_is_when_it_stops_is_what_its_leaves_say(name):
     problem = make(name)
     agent = make_agent("efe", problem)
     graph = Graph(problem)
-    found = {one.commit: one for one in stops(Followed(Policy(graph, agent)))}
+    found = {one.commit: one for one in stops(Followed(GraphPolicy(graph, agent)))}
     ends = [leaf for leaf in pathway(problem, agent, smallest=0, most_nodes=400).leaves if leaf.kind == "commit"]
     assert sum(one.share for one in found.values()) == pytest.approx(1, abs=1e-9)
     assert sum(one.share * one.mean for one in found.values()) == pytest.approx(evaluate(problem, agent).success)

@@ -10,7 +10,7 @@ import pytest
 from rhoplan.advice.cautions import cautions
 from rhoplan.advice.idle import idle_tests
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
@@ -118,7 +118,7 @@ def test_an_idle_test_can_still_choose_what_to_test_next():
     the dear test pays. So nothing is said of such a test but that it cannot change the decision."""
     sort, dear = test_of("sort", 0.01, 0.3, 0.7), test_of("dear", 4.0, 0.001, 0.999)
     problem = problem_of(sort, dear, prior=(0.93, 0.07), commits=COMMITS)
-    plan = Policy(graph := Graph(problem), make_agent("planning", problem, horizon=2))
+    plan = GraphPolicy(graph := Graph(problem), make_agent("planning", problem, horizon=2))
     plan.settle(np.array([graph.root]))
     first = graph.menus[graph.visible[graph.root]].going[int(plan.choice[graph.root])].name
     assert first == "sort"

@@ -33,7 +33,9 @@ from bridge import (
 )
 from bridge import case_advice as advise
 from bridge import make_pathway as pathway
-from rhoplan import AgentError, decide, make
+from rhoplan import AgentError, make
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
 from strategies import Limits, Model, built, cases
 
 SMALL = Limits(states=3, tests=3)
@@ -59,7 +61,7 @@ def two_tests(second_cost: float = 5.0, *, scale: float = 1.0, names: tuple[str,
 
 
 def planned(problem, **settings):
-    return rhoplan.make_agent("planning", problem, **settings)
+    return make_agent("planning", problem, **settings)
 
 
 def beside(problem, **settings):
@@ -109,8 +111,8 @@ def test_gains_and_losses_that_cancel_do_not_make_every_difference_large():
 
 def test_more_than_two_that_are_as_close_are_counted():
     problem = make("diagnosis:n=16")
-    found = advise(problem, rhoplan.make_agent("efe", problem))
-    close = sum(value <= 0.01 * decide(problem, rhoplan.make_agent("efe", problem)).turnover
+    found = advise(problem, make_agent("efe", problem))
+    close = sum(value <= 0.01 * decide(problem, make_agent("efe", problem)).turnover
                 for value in found.behind.values())  # fmt: skip
     assert close > 3
     assert found.beside.endswith(f"; {close - 2} more actions as close")
@@ -130,8 +132,8 @@ def test_scaling_money_changes_nothing(case, horizon, weight, factor, near):
     model = case.model
     tests = [(factor * cost, rows, repeatable) for cost, rows, repeatable in model.tests]
     scaled = built(Model(model.prior, tests, [[factor * r for r in rewards] for rewards in model.commits]))
-    own = rhoplan.make_agent("planning-ig", case.problem, horizon=horizon, weight=weight, near=near)
-    other = rhoplan.make_agent("planning-ig", scaled.problem, horizon=horizon, weight=factor * weight, near=near)
+    own = make_agent("planning-ig", case.problem, horizon=horizon, weight=weight, near=near)
+    other = make_agent("planning-ig", scaled.problem, horizon=horizon, weight=factor * weight, near=near)
     here, there = decide(case.problem, own), decide(scaled.problem, other)
     one, two = lead_of(case.problem, own, here), lead_of(scaled.problem, other, there)
     assert there.turnover == factor * here.turnover
@@ -152,7 +154,7 @@ def test_turnover_is_what_following_the_plan_wins_and_loses(case, weight):
     """Losses and gains along the plan, counted case by case, where it looks as far ahead as a case can go."""
     model = Model(case.model.prior, [(c, rows, False) for c, rows, _ in case.model.tests], case.model.commits)
     problem = built(model).problem
-    agent = rhoplan.make_agent("planning-ig", problem, horizon=len(model.tests) + 1, weight=weight)
+    agent = make_agent("planning-ig", problem, horizon=len(model.tests) + 1, weight=weight)
     policy = Policy(Graph(problem), agent)
     followed = Followed(policy)
     spent = -sum(
@@ -167,7 +169,7 @@ def test_turnover_is_what_following_the_plan_wins_and_loses(case, weight):
 @pytest.mark.parametrize("name", [*WORKED_MODELS, "tiger"])
 def test_every_way_to_ask_says_the_same(name):
     problem = make(name)
-    agent = rhoplan.make_agent("efe", problem, near=0.02)
+    agent = make_agent("efe", problem, near=0.02)
     advice, drawn = advise(problem, agent), pathway(problem, agent)
     decided = lead_of(problem, agent, decide(problem, agent))
     assert dataclasses.asdict(decided) == {one: getattr(advice, one) for one in BESIDE}
@@ -226,7 +228,7 @@ def test_a_solved_policy_tells_its_bounds_in_every_command(tmp_path, capsys):
     second = record["runner_up"]
     assert record["margin"] == record["bounds"][record["choice"]][0] - record["bounds"][second][1]
     problem = make("tiger")
-    advice = advise(problem, rhoplan.make_agent(f"solved:{policy}", problem))
+    advice = advise(problem, make_agent(f"solved:{policy}", problem))
     assert (advice.do, advice.beside) == (record["choice"], record["beside"])
 
 
@@ -253,7 +255,7 @@ def test_a_share_that_is_none_is_refused_in_a_line(written, message, capsys):
 
 
 def test_the_setting_stays_when_others_change():
-    agent = rhoplan.make_agent("efe", make("tiger"), near=0.07)
+    agent = make_agent("efe", make("tiger"), near=0.07)
     assert agent.changed(weight=3.0).near == 0.07
     assert agent.changed(near=0.0).near == 0.0
     with pytest.raises(AgentError, match="near must be a share from 0 to 1; it is -1"):

@@ -11,7 +11,7 @@ import pytest
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import Leaf, Step, pathway, totals
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import Policy, decide
+from rhoplan.agents.policy import GraphPolicy, decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.graph.graph import Graph
@@ -137,7 +137,7 @@ def test_no_situation_is_drawn_twice(name):
 def test_totals_of_many_places_are_those_of_each(name):
     problem = make(name)
     graph = Graph(problem)
-    policy = Policy(graph, make_agent("efe", problem))
+    policy = GraphPolicy(graph, make_agent("efe", problem))
     nodes = [graph.root]
     policy.settle(np.array(nodes))
     slot = int(policy.choice[graph.root])

@@ -11,8 +11,8 @@ import pytest
 
 import rhoplan
 from rhoplan.agents import check
-from rhoplan.agents.agent import AGENTS
-from rhoplan.agents.policy import Policy, action_values
+from rhoplan.agents.agent import AGENTS, make_agent
+from rhoplan.agents.policy import GraphPolicy, action_values
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import SETTINGS, is_number
 from rhoplan.errors import AgentError
@@ -63,14 +63,14 @@ def test_what_a_log_may_say_of_a_setting() -> None:
 
 
 def test_what_holds_where_nobody_says() -> None:
-    agent = rhoplan.make_agent("planning", TIGER)
+    agent = make_agent("planning", TIGER)
     told = {name: value for name, value in agent.settings.items() if value is not None}
     assert told == {
         "horizon": 6, "planner": "exact", "weight": 0.0, "unit": "nats", "discount": 1.0, "utility": "information",
         "near": 0.01,
     }  # fmt: skip
     assert agent.precision == math.inf
-    assert [rhoplan.make_agent("planning", ROCKS, planner=name).horizon for name in ("exact", "anytime")] == [
+    assert [make_agent("planning", ROCKS, planner=name).horizon for name in ("exact", "anytime")] == [
         ROCKS.horizon,
         2,
     ]
@@ -79,11 +79,11 @@ def test_what_holds_where_nobody_says() -> None:
 @pytest.mark.parametrize("name", [name for name, row in PLANNERS.items() if row.samples])
 def test_a_search_has_a_thousand_simulations_unless_it_is_given_some_or_a_time(name: str) -> None:
     def simulations(**given: Any) -> int | None:
-        return rhoplan.make_agent("efe", TIGER, planner=name, **given).simulations
+        return make_agent("efe", TIGER, planner=name, **given).simulations
 
     assert (simulations(), simulations(simulations=7), simulations(seconds=0.5)) == (1000, 7, None)
     assert simulations(simulations=7, seconds=0.5) == 7
-    deeper = rhoplan.make_agent("efe", TIGER, planner=name).planner.deeper  # type: ignore[attr-defined]
+    deeper = make_agent("efe", TIGER, planner=name).planner.deeper  # type: ignore[attr-defined]
     assert deeper == {"mcts": 0, "pomcp": 3}[name]
 
 
@@ -102,8 +102,8 @@ def test_the_paper_s_agents_are_these() -> None:
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_parts_of_a_value_add_up_to_what_exact_look_ahead_says(problem: rhoplan.Problem, weight: float) -> None:
     graph = Graph(problem)
-    agent = rhoplan.make_agent("planning-ig", problem, weight=weight, horizon=2, planner="exact", discount=0.9)
-    policy = Policy(graph, agent)
+    agent = make_agent("planning-ig", problem, weight=weight, horizon=2, planner="exact", discount=0.9)
+    policy = GraphPolicy(graph, agent)
     graph.expand(np.array([graph.root]))
     plan = Plan(graph, agent.objective.rho, discount=0.9)
     for node in (graph.root, *graph.next[graph.root][graph.next[graph.root] >= 0][:3].tolist()):
@@ -145,7 +145,9 @@ def test_planners_are_checked_on_the_same_problems_as_ever() -> None:
         nodes = check._reachable(graph)
         worth = []
         for objective in check.OBJECTIVES.values():
-            plan = Plan(graph, objective.rho, discount=objective.discount, commits_count=objective.commits_count)
+            plan = Plan(
+                graph, objective.rho, discount=objective.discount_factor, commits_count=objective.terminal_rewards
+            )
             ending, going, _ = plan.action_values(nodes, 2)
             going = np.where(graph.known[nodes], going, -np.inf).max(axis=1)
             worth.append(float(np.maximum(ending, going).mean()))

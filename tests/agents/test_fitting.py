@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
 from rhoplan.agents.fitting import QUICK, Size, fitting, size_of, with_planner
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
@@ -36,25 +37,25 @@ def test_orders_are_counted_where_they_matter() -> None:
 
 def test_planner_is_chosen_by_itself_and_says_so() -> None:
     small, large = weak_tests(8), weak_tests(40)
-    assert rhoplan.make_agent("efe", small).planner.name == "exact"
-    chosen = rhoplan.make_agent("efe", large)
+    assert make_agent("efe", small).planner.name == "exact"
+    chosen = make_agent("efe", large)
     assert chosen.planner.name == "many"
     assert "branch and bound" in chosen.notes[0]
-    assert rhoplan.make_agent("efe", large, planner="exact").planner.name == "exact", "who asks for it gets it"
-    assert rhoplan.make_agent("info-gain", large).planner.name == "exact", "one step is no work"
-    assert rhoplan.make_agent("efe", weak_tests(12, repeatable=True)).planner.name == "exact"
-    assert rhoplan.make_agent("efe", weak_tests(60, repeatable=True, states=5)).planner.name == "many"
+    assert make_agent("efe", large, planner="exact").planner.name == "exact", "who asks for it gets it"
+    assert make_agent("info-gain", large).planner.name == "exact", "one step is no work"
+    assert make_agent("efe", weak_tests(12, repeatable=True)).planner.name == "exact"
+    assert make_agent("efe", weak_tests(60, repeatable=True, states=5)).planner.name == "many"
 
 
 def test_what_branch_and_bound_cannot_plan_looks_less_far() -> None:
-    agent = rhoplan.make_agent("epistemic-only", weak_tests(40), horizon=4)
+    agent = make_agent("epistemic-only", weak_tests(40), horizon=4)
     assert (agent.planner.name, agent.horizon) == ("exact", 2)
     assert "looked 2 ahead instead" in agent.notes[0]
 
 
 def test_memory_bounds_what_is_asked_for() -> None:
     problem = weak_tests(60)
-    agent = rhoplan.make_agent("efe", problem, planner="exact", horizon=3)
+    agent = make_agent("efe", problem, planner="exact", horizon=3)
     first, *others = fitting(problem, agent.planner, agent.objective, memory=1e9)
     assert first.planner.name == "many"
     assert [fit.planner.horizon for fit in others] == [2, 1]
@@ -79,7 +80,7 @@ def test_tests_that_can_be_repeated_count_where_that_is_asked_for() -> None:
 
 def test_what_just_fits_is_planned_as_asked_and_else_with_what_fits() -> None:
     problem = weak_tests(6)
-    agent = rhoplan.make_agent("efe", problem, planner="exact", horizon=2)
+    agent = make_agent("efe", problem, planner="exact", horizon=2)
     size = size_of(problem, 2)
     first = next(fitting(problem, agent.planner, agent.objective, memory=size.bytes, work=size.work))
     assert (first.planner, first.words) == (agent.planner, "")
@@ -100,7 +101,7 @@ def test_a_test_more_takes_of_every_node_what_the_graph_says() -> None:
 def test_words_tell_how_many_situations_in_two_digits(tests: int, horizon: int) -> None:
     problem = weak_tests(tests)
     nodes = size_of(problem, horizon).nodes
-    exact = rhoplan.make_agent("efe", problem, planner="exact", horizon=horizon)
+    exact = make_agent("efe", problem, planner="exact", horizon=horizon)
     words = next(iter(fitting(problem, exact.planner, exact.objective, work=nodes))).words
     shown = f"{nodes:.1e}"
     assert f" {float(shown):,.0f} situations or more" in words

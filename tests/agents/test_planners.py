@@ -18,9 +18,10 @@ from click.testing import CliRunner
 import rhoplan
 from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.check import PROBLEMS as SMALL
 from rhoplan.agents.check import TIES
-from rhoplan.agents.planners.planner import Chooser, Exact, Planner
+from rhoplan.agents.planners.planner import Chooser, Exact, GraphPlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
@@ -31,6 +32,7 @@ from rhoplan.graph.graph import Graph
 from rhoplan.model.check import check_problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.search import tree
+from rhoplan.planning.utility import FunctionUtility
 
 ROOT = Path(rhoplan.__file__).parent
 TIGER = rhoplan.make("tiger")
@@ -74,7 +76,7 @@ def test_rows_say_what_planners_say(name: str) -> None:
 @pytest.mark.parametrize("name", UTILITIES)
 def test_registered_utilities_can_be_asked_for_everywhere(name: str, tmp_path: Path) -> None:
     target = [0.3, 0.7] if "target" in UTILITIES[name].takes else None
-    agent = rhoplan.make_agent("planning-ig", TIGER, horizon=2, weight=2.0, unit="bits", utility=name, target=target)
+    agent = make_agent("planning-ig", TIGER, horizon=2, weight=2.0, unit="bits", utility=name, target=target)
     assert agent.rho.name == name
     assert agent.rho.weight == pytest.approx(2 / math.log(2))
     assert describe(TIGER, agent)["utility"] == name
@@ -94,7 +96,7 @@ def test_registered_utilities_can_be_asked_for_everywhere(name: str, tmp_path: P
 
 
 def test_a_log_of_one_utility_does_not_replay_with_another(tmp_path: Path) -> None:
-    case = Case(TIGER, rhoplan.make_agent("planning-ig", TIGER, horizon=2, utility="negative-entropy"))
+    case = Case(TIGER, make_agent("planning-ig", TIGER, horizon=2, utility="negative-entropy"))
     case.stop()
     record = case.as_dict()
     del record["agent"]["utility"]  # as logs were before utilities had names
@@ -106,25 +108,25 @@ def test_a_log_of_one_utility_does_not_replay_with_another(tmp_path: Path) -> No
 
 
 def test_a_utility_of_ones_own_has_a_name_in_records_and_a_weight(monkeypatch: pytest.MonkeyPatch) -> None:
-    wary = rhoplan.OwnUtility(lambda beliefs, action: -5.0 * (beliefs[:, 0] > 0.9), scale=5.0, name="wary")
-    agent = rhoplan.Agent("mine", horizon=3, utility=wary)
+    wary = FunctionUtility(lambda beliefs, action: -5.0 * (beliefs[:, 0] > 0.9), scale=5.0, name="wary")
+    agent = BoundAgent("mine", horizon=3, utility=wary)
     assert (describe(TIGER, agent)["utility"], agent.weight, agent.weight_per_nat) == ("wary", 1.0, 0.0)
     with pytest.raises(AgentError, match="there is no utility 'wary'; there are information, "):
-        rhoplan.make_agent("planning-ig", TIGER, utility="wary")
+        make_agent("planning-ig", TIGER, utility="wary")
     monkeypatch.setitem(UTILITIES, "wary", Registered("dislikes being sure", lambda: wary))
-    named = rhoplan.make_agent("planning-ig", TIGER, horizon=3, utility="wary")
+    named = make_agent("planning-ig", TIGER, horizon=3, utility="wary")
     assert rhoplan.evaluate(TIGER, named) == rhoplan.evaluate(TIGER, agent)
     assert rhoplan.evaluate(TIGER, named.changed(weight=0.0)).reward == pytest.approx(
-        rhoplan.evaluate(TIGER, rhoplan.make_agent("planning", TIGER, horizon=3)).reward
+        rhoplan.evaluate(TIGER, make_agent("planning", TIGER, horizon=3)).reward
     )
 
 
 def test_an_agent_defined_with_information_says_that_it_is_another_one() -> None:
-    efe = rhoplan.make_agent("efe", TIGER, utility="negative-entropy")
+    efe = make_agent("efe", TIGER, utility="negative-entropy")
     assert efe.notes == (
         "efe is defined with information; with utility negative-entropy this is planning-ig with weight 1",
     )
-    plain = rhoplan.make_agent("planning", TIGER, utility="negative-entropy")
+    plain = make_agent("planning", TIGER, utility="negative-entropy")
     assert "weight 0 and is not used" in plain.notes[0]
 
 
@@ -142,16 +144,16 @@ def test_an_agent_defined_with_information_says_that_it_is_another_one() -> None
 )
 def test_utilities_and_targets_that_make_no_sense_are_refused(settings: dict[str, Any], why: str) -> None:
     with pytest.raises(AgentError, match=why):
-        rhoplan.make_agent("planning-ig", TIGER, **settings)
+        make_agent("planning-ig", TIGER, **settings)
 
 
 # -- the leaf of the anytime planner ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("utility", [rhoplan.NegativeEntropy(3.0), rhoplan.OwnUtility(lambda b, a: b[:, 0], name="b0")])
+@pytest.mark.parametrize("utility", [rhoplan.NegativeEntropy(3.0), FunctionUtility(lambda b, a: b[:, 0], name="b0")])
 def test_a_derived_leaf_that_leaves_the_utility_out_is_refused(utility: rhoplan.Utility) -> None:
     rocks = rhoplan.make("rocksample-standard:n=4,k=2")
-    agent = rhoplan.make_agent("planning-ig", rocks, planner="anytime", utility=utility)
+    agent = make_agent("planning-ig", rocks, planner="anytime", utility=utility)
     with pytest.raises(AgentError, match=f"utility {utility.name} does not count there: use planner exact") as told:
         rhoplan.decide(rocks, agent)
     assert "\n" not in str(told.value)
@@ -160,13 +162,13 @@ def test_a_derived_leaf_that_leaves_the_utility_out_is_refused(utility: rhoplan.
 
 def test_the_leaf_of_a_flat_problem_counts_the_utility() -> None:
     utility = rhoplan.NegativeEntropy(3.0)
-    exact, anytime = (rhoplan.Agent("mine", 2, utility=utility, planner=name) for name in ("exact", "anytime"))
+    exact, anytime = (BoundAgent("mine", 2, utility=utility, planner=name) for name in ("exact", "anytime"))
     assert rhoplan.decide(TIGER, exact) == rhoplan.decide(TIGER, anytime)
 
 
 def test_a_plan_that_deepens_leaves_commits_out_where_it_should() -> None:
     # A commit counts nothing, and no test is worth its cost: epistemic-only stops at once.
-    agent = rhoplan.make_agent("epistemic-only", TIGER, planner="anytime", seconds=0.01)
+    agent = make_agent("epistemic-only", TIGER, planner="anytime", seconds=0.01)
     assert rhoplan.decide(TIGER, agent).choice == "open-left"
 
 
@@ -179,7 +181,7 @@ def test_settings_are_options_and_keys_of_records(name: str) -> None:
     option = next(one for one in decide.params if f"--{name}" in one.opts)  # type: ignore[union-attr]
     assert option.name == SETTINGS[name].word
     assert SETTINGS[name].help in option.help  # type: ignore[attr-defined]
-    assert name in describe(TIGER, rhoplan.make_agent("efe", TIGER))
+    assert name in describe(TIGER, make_agent("efe", TIGER))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -202,26 +204,26 @@ def outside(name: str) -> list[float]:
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in SETTINGS for value in outside(name)])
 def test_ranges_are_kept(name: str, value: float) -> None:
     with pytest.raises(AgentError, match=f"^{name} must be "):
-        rhoplan.make_agent("planning-ig", TIGER, planner="mcts", **{SETTINGS[name].word: value})
+        make_agent("planning-ig", TIGER, planner="mcts", **{SETTINGS[name].word: value})
 
 
 def test_settings_that_a_planner_does_not_take_are_told() -> None:
     given = {"simulations": 5, "seconds": 1.0, "exploration": 2.0}
     for name, row in PLANNERS.items():
-        agent = rhoplan.make_agent("efe", TIGER, planner=name, **given)
+        agent = make_agent("efe", TIGER, planner=name, **given)
         missing = [one for one in ("simulations", "time", "exploration") if one not in row.takes]
         assert agent.notes == tuple(f"planner {name} does not use {one}" for one in missing)
         assert [agent.settings[one] for one in missing] == [None] * len(missing)
 
 
 def test_agents_are_objective_and_planner() -> None:
-    agent = rhoplan.Agent("mine", 3, 2.0, unit="bits", discount=0.9, planner="mcts", simulations=7)
-    same = rhoplan.Agent("mine", objective=agent.objective, planner=agent.planner)
+    agent = BoundAgent("mine", 3, 2.0, unit="bits", discount=0.9, planner="mcts", simulations=7)
+    same = BoundAgent("mine", objective=agent.objective, planner=agent.planner)
     assert agent == same
     assert replace(agent, weight=1.0) == agent.changed(weight=1.0) != agent
     assert agent.changed(horizon=5, simulations=9).planner == replace(agent.planner, horizon=5, simulations=9)
     with pytest.raises(TypeError):
-        rhoplan.Agent("mine", 3, simulations=7)  # exact does not take them
+        BoundAgent("mine", 3, simulations=7)  # exact does not take them
 
 
 # -- the problems that promises are checked on -----------------------------------------------------------------------
@@ -241,7 +243,7 @@ Choices = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
-class Broken(Planner):
+class Broken(GraphPlanner):
     """Exact look-ahead, bent by `how`."""
 
     name: ClassVar[str] = "broken"
@@ -398,7 +400,7 @@ def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch
             super().__init__(problem, **settings)
 
     monkeypatch.setattr(tree, "TreeSearch", Noted)
-    rhoplan.decide(TIGER, rhoplan.make_agent("efe", TIGER, planner=planner, horizon=2, simulations=5))
+    rhoplan.decide(TIGER, make_agent("efe", TIGER, planner=planner, horizon=2, simulations=5))
     assert depths == [2 + beyond]
 
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Policy, action_values, in_order
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import GraphPolicy, action_values, in_order
+from rhoplan.belief.situation import observe_all
 from rhoplan.graph.graph import Graph
 
 TIGER = rhoplan.make("tiger")
@@ -17,18 +19,18 @@ TIGER = rhoplan.make("tiger")
 def test_of_commits_that_count_nothing_only_the_best_is_taken() -> None:
     """Without a commit a test is worth 1 less than ending; precision 2 takes it exp(2) times less often."""
     graph = Graph(TIGER)
-    agent = rhoplan.make_agent("epistemic-only", TIGER, weight=0.0, horizon=1, precision=2.0)
-    heard = graph.node(rhoplan.observe_all(TIGER, [("listen", "hear-left")]))
-    ending, going = Policy(graph, agent).probabilities(np.array([heard]))
+    agent = make_agent("epistemic-only", TIGER, weight=0.0, horizon=1, precision=2.0)
+    heard = graph.node(observe_all(TIGER, [("listen", "hear-left")]))
+    ending, going = GraphPolicy(graph, agent).probabilities(np.array([heard]))
     ends = 1 / (1 + np.exp(-2.0))
     assert ending[0] == pytest.approx([0.0, ends])  # the tiger is on the left
     assert going[0] == pytest.approx([1 - ends])
 
 
 def test_commits_that_count_nothing_are_no_turnover() -> None:
-    decision = rhoplan.decide(TIGER, rhoplan.make_agent("epistemic-only", TIGER, weight=0.0))
+    decision = rhoplan.decide(TIGER, make_agent("epistemic-only", TIGER, weight=0.0))
     assert (decision.choice, decision.turnover) == ("open-left", 0.0)
-    assert rhoplan.decide(TIGER, rhoplan.make_agent("planning", TIGER)).turnover > 0
+    assert rhoplan.decide(TIGER, make_agent("planning", TIGER)).turnover > 0
 
 
 def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -> None:
@@ -37,7 +39,7 @@ def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -
     twins = replace(listen, name="first"), replace(listen, name="second")
     problem = rhoplan.observe_then_commit("twins", TIGER.states, tests=twins, commits=TIGER.flat.commits)
     graph = Graph(problem)
-    policy = Policy(graph, rhoplan.make_agent("planning", problem, horizon=2))
+    policy = GraphPolicy(graph, make_agent("planning", problem, horizon=2))
     values = {"first": 0.0, "second": 1e-11}
     told = tuple(replace(one, value=values.get(one.name, -45.0)) for one in action_values(policy, graph.root))
     assert [one.name for one in in_order(policy, graph.root, told)][:2] == ["first", "second"]
@@ -48,7 +50,7 @@ def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -
 
 def test_what_a_search_wins_and_loses_is_what_it_estimates() -> None:
     """It has no plan to walk along: what is paid at once, and the size of what it expects."""
-    decision = rhoplan.decide(TIGER, rhoplan.make_agent("efe", TIGER, planner="mcts", simulations=20, horizon=3))
+    decision = rhoplan.decide(TIGER, make_agent("efe", TIGER, planner="mcts", simulations=20, horizon=3))
     chosen = next(action for action in decision.actions if action.name == decision.choice)
     assert chosen.continuation != 0
     assert decision.turnover == abs(chosen.reward) + abs(chosen.continuation)

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-import rhoplan
 from bridge import COMMANDS, ELSEWHERE, FURTHER, NAMES, Graph, _guarded, declared, further_commands, path_of
+from rhoplan.agents.agent import AGENTS
+from rhoplan.problems.registry import PROBLEMS
 
 Result = tuple[int, str, str]
 
@@ -51,8 +52,8 @@ def test_every_command_has_help(run: Any) -> None:
 def test_list_names_every_problem_and_agent(run: Any, run_json: Any) -> None:
     _, out, _ = run("list")
     record = run_json("list")
-    assert [row["name"] for row in record["problems"]] == list(rhoplan.PROBLEMS)
-    assert [row["name"] for row in record["agents"]] == list(rhoplan.AGENTS)
+    assert [row["name"] for row in record["problems"]] == list(PROBLEMS)
+    assert [row["name"] for row in record["agents"]] == list(AGENTS)
     assert all(row["name"] in out for row in [*record["problems"], *record["agents"]])
 
 
@@ -67,9 +68,9 @@ def test_evaluate_json_has_the_promised_keys(run_json: Any) -> None:
 
 def test_evaluate_all_agents_gives_a_list(run: Any, run_json: Any) -> None:
     records = run_json("evaluate", "testbed", "--agent", "all")
-    assert [record["agent"] for record in records] == list(rhoplan.AGENTS)
+    assert [record["agent"] for record in records] == list(AGENTS)
     _, out, _ = run("evaluate", "testbed", "--agent", "all")
-    assert all(name in out for name in rhoplan.AGENTS)
+    assert all(name in out for name in AGENTS)
 
 
 def test_decide_json_parts_add_up(run_json: Any) -> None:
@@ -349,7 +350,7 @@ def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.
     def broken() -> None:
         raise RuntimeError("boom")
 
-    monkeypatch.setitem(rhoplan.PROBLEMS, "tiger", broken)
+    monkeypatch.setitem(PROBLEMS, "tiger", broken)
     code, _, err = run("evaluate", "tiger")
     assert code == 1
     assert err.count("\n") == 1

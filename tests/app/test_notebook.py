@@ -10,6 +10,7 @@ import pytest
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import MissingExtra
+from rhoplan.io.model_file import parse_model
 from rhoplan.problems.registry import WORKED_MODELS
 
 pytest.importorskip("pandas")
@@ -89,7 +90,7 @@ def test_a_report_stands_in_a_frame_without_scripts(tmp_path: Path) -> None:
 
 def test_names_of_a_model_cannot_become_markup() -> None:
     bad = "<script>alert(1)</script>"
-    problem = rhoplan.parse_model(
+    problem = parse_model(
         json.dumps({
             "name": bad, "unit": bad, "states": ["well", bad], "prior": [0.5, 0.5],
             "tests": {bad: {"cost": 1, "outcomes": ["no", bad], "likelihood": {"well": [0.9, 0.1], bad: [0.1, 0.9]}}},

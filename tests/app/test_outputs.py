@@ -14,6 +14,7 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded, main
+from rhoplan.io.model_file import write_model
 from rhoplan.planning.certified.general import General
 
 REFUSED = "must not take the place of what is read"
@@ -21,7 +22,7 @@ REFUSED = "must not take the place of what is read"
 
 def model(folder: Path, name: str) -> Path:
     path = folder / name
-    path.write_text(rhoplan.write_model(rhoplan.make("tiger")))
+    path.write_text(write_model(rhoplan.make("tiger")))
     return path
 
 

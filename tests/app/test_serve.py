@@ -41,17 +41,13 @@ from bridge import (  # noqa: E402
     overridden,
     replay,
     success,
-)
-from bridge import WorkerJob as Job  # noqa: E402
-from rhoplan import (  # noqa: E402
-    PROBLEMS,
-    ProblemError,
-    RhoplanError,
-    decide,
-    make,
-    make_agent,
     write_model,
 )
+from bridge import WorkerJob as Job  # noqa: E402
+from rhoplan import ProblemError, RhoplanError, make  # noqa: E402
+from rhoplan.agents.agent import make_agent  # noqa: E402
+from rhoplan.agents.policy import decide  # noqa: E402
+from rhoplan.problems.registry import PROBLEMS  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
 from test_pomdp_files import TIGER  # noqa: E402

@@ -12,10 +12,10 @@ import rhoplan
 from rhoplan.app.cli.solution import ALARM, FAR, ROUNDING, print_check, print_score, print_solution, several, six
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.pointbased.check import Certificate
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solution import SolveResult
 from rhoplan.scoring.solved import PlanScore
 
-FOUND = Solution(
+FOUND = SolveResult(
     lower=1.25, upper=1.5, gap=0.001, stopped_by="time", reward=2.0, tests=3.0, success=0.75, truncated=0.0,
     first="listen", nodes=2000, symmetries=2, rounds=1, seconds=4.0, method="points",
 )  # fmt: skip
@@ -36,7 +36,7 @@ def told(capsys: pytest.CaptureFixture[str]) -> Any:
     return lines
 
 
-def solution(told: Any, found: Solution, *, weight: float = 0.0, discount: float = 1.0, horizon: int | None = None):
+def solution(told: Any, found: SolveResult, *, weight: float = 0.0, discount: float = 1.0, horizon: int | None = None):
     tiger = rhoplan.make("tiger")
     return told(print_solution, tiger, found, weight=weight, unit="nats", discount=discount, horizon=horizon)
 

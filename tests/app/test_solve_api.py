@@ -18,7 +18,7 @@ from rhoplan.app.serve.refusals import over_memory, over_time
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Shelf
 from rhoplan.planning import clock
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solution import SolveResult
 
 
 def asked(name: str, begin: float | None = None, seconds: float = 600.0, **request: Any) -> tasks.Asked:
@@ -41,11 +41,11 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the solver is told, and whether its clock stands still while machine code is loaded."""
     calls: list[dict[str, Any]] = []
 
-    def noted(problem: Any, **settings: Any) -> Solution:
+    def noted(problem: Any, **settings: Any) -> SolveResult:
         calls.append({**settings, "counts": clock.COMPILING.counts})
         work = {"nodes": 1, "symmetries": 1, "rounds": 1, "seconds": 0.0, "method": "points"}
         score = dict.fromkeys(("reward", "tests", "success", "truncated"), math.nan)
-        return Solution(lower=0.0, upper=1.0, gap=0.1, stopped_by="time", first="wait", **score, **work)
+        return SolveResult(lower=0.0, upper=1.0, gap=0.1, stopped_by="time", first="wait", **score, **work)
 
     monkeypatch.setattr(plan_tasks, "solve", noted)
     return calls

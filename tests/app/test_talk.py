@@ -15,6 +15,7 @@ import rhoplan
 from coded import CODED
 from rhoplan.advice.journal import Case, digest_of, load_case
 from rhoplan.advice.replay import replay
+from rhoplan.agents.agent import make_agent
 from rhoplan.app.cli import main
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import write_model
@@ -40,7 +41,7 @@ def talk(*arguments: str, typed: str) -> subprocess.CompletedProcess[str]:
 
 def tiger_case() -> Case:
     problem = rhoplan.make("tiger")
-    return Case(problem, rhoplan.make_agent("efe", problem))
+    return Case(problem, make_agent("efe", problem))
 
 
 def test_a_conversation_to_its_end(tmp_path: Path) -> None:
@@ -89,11 +90,11 @@ def test_a_case_is_kept_and_resumed(tmp_path: Path) -> None:
     done = talk("diagnosis", "--case", str(path), typed="test-1=0\nquit\n")
     assert "The case is kept" in done.stdout
     problem = rhoplan.make("diagnosis")
-    case = load_case(path, problem, rhoplan.make_agent("efe", problem))
+    case = load_case(path, problem, make_agent("efe", problem))
     assert case.given == [("test-0", "1"), ("test-1", "0")]
     tiger = rhoplan.make("tiger")
     with pytest.raises(ProblemError, match="another model"):
-        load_case(path, tiger, rhoplan.make_agent("efe", tiger))
+        load_case(path, tiger, make_agent("efe", tiger))
     path.write_text("{}")
     with pytest.raises(ModelFileError, match="no case"):
         load_case(path, problem, case.agent)
@@ -145,7 +146,7 @@ def test_advice_that_is_sampled_is_refused_since_it_cannot_be_replayed(planner: 
 
 def test_what_cannot_be_had_is_not_advised() -> None:
     problem = rhoplan.make("diagnosis")
-    case = Case(problem, rhoplan.make_agent("efe", problem))
+    case = Case(problem, make_agent("efe", problem))
     first = case.advice().do
     case.skip(first)
     assert case.advice().do != first

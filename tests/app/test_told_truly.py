@@ -16,6 +16,7 @@ import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.app.cli.solution import print_score
 from rhoplan.errors import ProblemError
+from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.solved import PlanScore
 
 MACHINE = """discount: 0.9
@@ -183,7 +184,7 @@ def test_one_episode_has_no_standard_error(told: Any, machine: str) -> None:
 def test_a_plan_that_earns_less_than_its_bound_is_told(
     earned: float, too_little: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found, gridded = (rhoplan.solve(rhoplan.make("rocksample:n=3,k=1"), method=way) for way in ("points", "grids"))
+    found, gridded = (solve(rhoplan.make("rocksample:n=3,k=1"), method=way) for way in ("points", "grids"))
     nothing = 0.0, 0.0  # an estimate without an error
     score = PlanScore("exact", earned, 0.0, earned, *nothing, *nothing, earned, *nothing, 3.0, *nothing, 100, 0)
     print_score(score, replace(found, lower=8.99999, own=8.99999), weight=0.0, discount=1.0)

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
 from rhoplan.belief.information import update, update_logs
+from rhoplan.belief.situation import Situation, initial, observe, observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.search import TreeSearch
 
@@ -21,9 +24,9 @@ def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhop
     )
 
 
-def seen(problem: rhoplan.Problem, *counts: tuple[str, int]) -> rhoplan.Situation:
+def seen(problem: rhoplan.Problem, *counts: tuple[str, int]) -> Situation:
     test = problem.flat.tests[0].name
-    return rhoplan.observe_all(problem, [(test, outcome) for outcome, count in counts for _ in range(count)])
+    return observe_all(problem, [(test, outcome) for outcome, count in counts for _ in range(count)])
 
 
 def test_tiger_after_430_left_and_430_right_is_undecided() -> None:
@@ -33,7 +36,7 @@ def test_tiger_after_430_left_and_430_right_is_undecided() -> None:
     situation = seen(tiger, (outcomes[0], 430), (outcomes[1], 430))
 
     assert situation.belief == pytest.approx([0.5, 0.5], abs=1e-9)
-    assert rhoplan.decide(tiger, rhoplan.make_agent("efe", tiger), situation).choice == "listen"
+    assert decide(tiger, make_agent("efe", tiger), situation).choice == "listen"
 
 
 @pytest.mark.parametrize(("error", "count"), [(1e-12, 27), (1e-12, 60), (1e-3, 400), (1e-150, 3), (1e-300, 2)])
@@ -68,14 +71,14 @@ def test_what_evidence_rules_out_stays_ruled_out() -> None:
         commits=(rhoplan.Commit("A", np.zeros(3)),),
     )
 
-    situation = rhoplan.observe_all(problem, [("look", "x")] * 3 + [("look", "y")])
+    situation = observe_all(problem, [("look", "x")] * 3 + [("look", "y")])
 
     assert situation.belief[0] == 0
     # c has 1/16, b has 1e-600: too small for a float, but not gone.
     assert situation.belief[2] == 1.0
     assert situation.logs[0][1] == pytest.approx(-600 * np.log(10) + 4 * np.log(2), rel=1e-12)
     with pytest.raises(rhoplan.RhoplanError, match="probability zero"):
-        rhoplan.observe(sharp_zero(), rhoplan.observe_all(sharp_zero(), [("look", "x")]), "look", "y")
+        observe(sharp_zero(), observe_all(sharp_zero(), [("look", "x")]), "look", "y")
 
 
 def sharp_zero() -> rhoplan.Problem:
@@ -97,7 +100,7 @@ def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
         commits=(rhoplan.Commit("A", np.zeros(2)),),
     )
 
-    situation = rhoplan.observe_all(problem, [("look", "x")] * 2 + [("look", "y")])
+    situation = observe_all(problem, [("look", "x")] * 2 + [("look", "y")])
 
     assert situation.belief.tolist() == [0.0, 1.0]
 
@@ -105,11 +108,11 @@ def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
 def test_the_graph_follows_what_observe_follows() -> None:
     problem = sharp(1e-120)
     graph = Graph(problem)
-    node, situation = graph.root, rhoplan.initial(problem)
+    node, situation = graph.root, initial(problem)
     for outcome in [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]:
         graph.expand(np.array([node]))
         node = int(graph.next[node, 0, outcome])
-        situation = rhoplan.observe(problem, situation, "look", ("like-a", "like-b")[outcome])
+        situation = observe(problem, situation, "look", ("like-a", "like-b")[outcome])
         assert node >= 0
         assert graph.situation(node).belief == pytest.approx(situation.belief, abs=1e-12)
         assert graph.node(situation) == node
@@ -160,7 +163,7 @@ def test_search_follows_changes_of_state_where_floats_end() -> None:
     start = np.array([0.25, 0.75, 1e-320])
     problem = rhoplan.from_arrays(change, likelihood, np.zeros((1, 3)), start=start, discount=0.9)
     search = TreeSearch(problem, method="mcts", depth=2)
-    search._plant(rhoplan.initial(problem))
+    search._plant(initial(problem))
     belief = search._tree.beliefs
     kernels.update(search.model.arrays, 0, 1, belief, 0, belief, 0, search._work.rows)
     seen = (start @ change[0]) * likelihood[0, :, 1]  # the state moves first, and then shows itself
@@ -181,10 +184,10 @@ def test_a_world_that_the_model_all_but_excludes() -> None:
         prior=np.array([0.0, 1.0]),
         **parts,
     )
-    agent = rhoplan.make_agent("planning", model, horizon=1, precision=1e-9)  # does anything, each equally often
+    agent = make_agent("planning", model, horizon=1, precision=1e-9)  # does anything, each equally often
 
-    score = rhoplan.evaluate(model, agent, world=world, cap=3)
-    drawn = rhoplan.simulate(model, agent, world=world, episodes=200, seeds=(1,), cap=3)
+    score = rhoplan.evaluate(model, agent, world=world, max_steps=3)
+    drawn = rhoplan.simulate(model, agent, world=world, episodes=200, seeds=(1,), max_steps=3)
 
     assert score.tests > 0.3
     assert drawn.reward == pytest.approx(score.reward, abs=5 * score.reward_sd / 200**0.5)

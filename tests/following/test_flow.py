@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import END, Action, Agent, Factor, Problem, Situation
-from rhoplan.agents.policy import Policy
+from rhoplan import END, Action, Factor, Problem
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import GraphPolicy
+from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.graph import Graph
 from rhoplan.present.content import make_report
@@ -29,10 +31,10 @@ class Episode:
     cut: bool
 
 
-def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterator[Episode]:
+def episodes(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> Iterator[Episode]:
     """Every episode with its probability: hidden states, outcomes and changes of state are listed one by one."""
     graph = Graph(problem)
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
 
     def choices(situation: Situation) -> list[tuple[float, Action]]:
         node = graph.node(situation)
@@ -59,7 +61,7 @@ def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterat
                 if mine.leads_to[place] is END:
                     yield Episode(weight, now, later, counted, steps + 1, False)
                     continue
-                after = {b.outcome: b.situation for b in rhoplan.branch(problem, situation, mine)}[mine.outcomes[place]]
+                after = {b.outcome: b.situation for b in branch(problem, situation, mine)}[mine.outcomes[place]]
                 moves = [(1.0, state)]
                 if action.transition is not None:
                     rows = np.broadcast_to(action.transition, (len(action.outcomes), *action.transition.shape[-2:]))
@@ -71,12 +73,12 @@ def episodes(problem: Problem, agent: Agent, world: Problem, cap: int) -> Iterat
     for states in product(*(range(len(factor.states)) for factor in world.factors)):
         chance = math.prod(float(f.prior[s]) for f, s in zip(world.factors, states, strict=True))
         if chance > 0:
-            yield from follow(rhoplan.initial(problem), states, chance, 0.0, 0.0, 0, 0)
+            yield from follow(initial(problem), states, chance, 0.0, 0.0, 0, 0)
 
 
-def assert_alike(problem: Problem, agent: Agent, cap: int, world: Problem | None = None) -> rhoplan.Score:
+def assert_alike(problem: Problem, agent: BoundAgent, cap: int, world: Problem | None = None) -> rhoplan.Score:
     listed = list(episodes(problem, agent, in_names_of(problem, world) if world else problem, cap))
-    score = rhoplan.evaluate(problem, agent, world=world, cap=cap)
+    score = rhoplan.evaluate(problem, agent, world=world, max_steps=cap)
     mean = math.fsum(e.probability * e.reward for e in listed)
     spread = math.fsum(e.probability * (e.reward - mean) ** 2 for e in listed)
     assert math.fsum(e.probability for e in listed) == pytest.approx(1)
@@ -104,7 +106,7 @@ SMALL = [
 @pytest.mark.parametrize(("spec", "name", "settings", "cap"), SMALL)
 def test_scores_are_those_of_all_episodes(spec: str, name: str, settings: dict[str, float], cap: int) -> None:
     problem = rhoplan.make(spec)
-    assert_alike(problem, rhoplan.make_agent(name, problem, **settings), cap)
+    assert_alike(problem, make_agent(name, problem, **settings), cap)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +124,8 @@ def test_another_world_pays_and_answers(spec: str, world: str, cap: int) -> None
         other = rhoplan.make(world)
     except rhoplan.RhoplanError:
         other = changed(problem)
-    mine = rhoplan.evaluate(problem, rhoplan.make_agent("efe", problem, horizon=2), cap=cap)
-    assert assert_alike(problem, rhoplan.make_agent("efe", problem, horizon=2), cap, other).reward != mine.reward
+    mine = rhoplan.evaluate(problem, make_agent("efe", problem, horizon=2), max_steps=cap)
+    assert assert_alike(problem, make_agent("efe", problem, horizon=2), cap, other).reward != mine.reward
 
 
 def changed(problem: Problem) -> Problem:
@@ -156,9 +158,9 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
 def test_a_problem_without_an_end_has_a_discounted_value() -> None:
     """Its optimum is 19.371368; 400 steps leave less than 1e-5 of it out."""
     problem = restarting_tiger()
-    agent = rhoplan.make_agent("planning", problem, horizon=10)
+    agent = make_agent("planning", problem, horizon=10)
 
-    score = rhoplan.evaluate(problem, agent, cap=400)
+    score = rhoplan.evaluate(problem, agent, max_steps=400)
 
     assert score.discounted == pytest.approx(19.371368, abs=2e-3)
     assert score.steps == pytest.approx(400)
@@ -174,7 +176,7 @@ def test_what_was_paid_tells_about_the_state() -> None:
     menus = {"start": (stake,), "again": (last,)}
     problem = Problem("twice", (coin,), "start", menus.__getitem__)
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=2))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=2))
 
     assert (score.reward, score.reward_sd) == pytest.approx((0.0, 2.0))
 
@@ -188,14 +190,14 @@ def test_a_result_whose_chance_is_too_small_for_floats_leaves_the_spread_as_it_i
     menus = {"start": (look,), "again": (replace(last, leads_to=("end", END)),), "end": (last,)}
     problem = Problem("rare", (hidden,), "start", menus.__getitem__)
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=3))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=3))
 
     assert (score.reward, score.reward_sd) == pytest.approx((0.0, 2.0))
 
 
 def test_a_report_makes_one_graph_and_follows_each_plan_once(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = rhoplan.make("chest-pain")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     graphs, plans = [], []
     grow, begin = Graph.__init__, followed.Followed.__init__
 
@@ -203,7 +205,7 @@ def test_a_report_makes_one_graph_and_follows_each_plan_once(monkeypatch: pytest
         graphs.append(of)
         grow(self, of, **settings)  # type: ignore[arg-type]
 
-    def counted_plan(self: followed.Followed, policy: Policy, *rest: object, **more: object) -> None:
+    def counted_plan(self: followed.Followed, policy: GraphPolicy, *rest: object, **more: object) -> None:
         plans.append((id(policy), *rest))
         begin(self, policy, *rest, **more)  # type: ignore[arg-type]
 

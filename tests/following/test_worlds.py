@@ -9,19 +9,22 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import check_menu, check_world, main
-from rhoplan import Action, Agent, Problem, ProblemError, Situation, observe, simulate
+from bridge import Situation, check_menu, check_world, initial, main, observe
+from rhoplan import Action, Problem, ProblemError
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.scoring.simulate import simulate
 
 SEEDS = (42, 123)
 
 
-def worth(problem: Problem, agent: Agent, world: Problem, cap: int) -> float:
+def worth(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> float:
     """What `agent` expects to be paid in `world` within `cap` steps, history by history; one hidden factor."""
 
     def rest(here: Situation, weights: Any, steps: int) -> float:
         if here.visible is rhoplan.END or not steps or not weights.any():
             return 0.0
-        choice = rhoplan.decide(problem, agent, here).choice
+        choice = decide(problem, agent, here).choice
         action = next(action for action in world.menu(here.visible) if action.name == choice)
         total = float(weights @ action.reward)
         for number, outcome in enumerate(action.outcomes):
@@ -33,7 +36,7 @@ def worth(problem: Problem, agent: Agent, world: Problem, cap: int) -> float:
                 total += rest(observe(problem, here, choice, outcome), after, steps - 1)
         return total
 
-    return rest(rhoplan.initial(problem), world.factors[0].prior, cap)
+    return rest(initial(problem), world.factors[0].prior, cap)
 
 
 @pytest.mark.parametrize(
@@ -48,17 +51,17 @@ def worth(problem: Problem, agent: Agent, world: Problem, cap: int) -> float:
 )
 def test_an_estimate_in_another_world_is_right(mine: str, other: str, cap: int) -> None:
     problem, world = rhoplan.make(mine), rhoplan.make(other)
-    agent = rhoplan.make_agent("efe", problem, horizon=2)
+    agent = make_agent("efe", problem, horizon=2)
     found = simulate(problem, agent, world=world, seeds=SEEDS, episodes=2000, cap=cap)
     expected = worth(problem, agent, world, cap)
     # Five standard errors: less than one false alarm in a million, and the seeds are fixed.
     assert found.reward == pytest.approx(expected, abs=5 * found.reward_se + 1e-9)
-    assert rhoplan.evaluate(problem, agent, world=world, cap=cap).reward == pytest.approx(expected)
+    assert rhoplan.evaluate(problem, agent, world=world, max_steps=cap).reward == pytest.approx(expected)
 
 
 def test_another_world_matters() -> None:
     problem = rhoplan.make("drilling")
-    agent = rhoplan.make_agent("efe", problem, horizon=2)
+    agent = make_agent("efe", problem, horizon=2)
     own = simulate(problem, agent, seeds=SEEDS, episodes=1000)
     other = simulate(problem, agent, world=rhoplan.make("drilling:prior=0.9"), seeds=SEEDS, episodes=1000)
     assert own.reward - other.reward > 10 * (own.reward_se + other.reward_se)
@@ -67,14 +70,14 @@ def test_another_world_matters() -> None:
 def test_a_world_of_equal_numbers_gives_the_same_rows() -> None:
     """States, actions and outcomes of the world in another order are the same world."""
     problem = rhoplan.make("rocksample:n=3,k=2")
-    agent = rhoplan.make_agent("planning", problem, horizon=1)
+    agent = make_agent("planning", problem, horizon=1)
     own = simulate(problem, agent, seeds=(42,), episodes=60)
     there = simulate(problem, agent, world=rhoplan.make("rocksample:n=3,k=2"), seeds=(42,), episodes=60)
     assert (own.reward, own.steps, own.tallies) == (there.reward, there.steps, there.tallies)
 
     drilling = rhoplan.make("drilling")
     turned = replace(drilling, menu=Turned(drilling), factors=(turned_factor(drilling),))
-    agent = rhoplan.make_agent("efe", drilling, horizon=2)
+    agent = make_agent("efe", drilling, horizon=2)
     found = simulate(drilling, agent, world=turned, seeds=SEEDS, episodes=2000, cap=5)
     assert found.reward == pytest.approx(worth(drilling, agent, drilling, 5), abs=5 * found.reward_se)
 
@@ -140,7 +143,7 @@ def test_a_world_that_lacks_a_name_is_refused(world: Any, message: str) -> None:
     problem = rhoplan.make("drilling")
     for work in (simulate, rhoplan.evaluate):
         with pytest.raises(ProblemError) as caught:
-            work(problem, rhoplan.make_agent("efe", problem, horizon=2), world=world())
+            work(problem, make_agent("efe", problem, horizon=2), world=world())
         assert message in str(caught.value)
         assert "simulate" not in str(caught.value)
         assert caught.value.field == ("world",)
@@ -168,7 +171,7 @@ def test_what_lacks_far_away_is_told_when_it_is_met() -> None:
     check_world(problem, world)
     with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
         check_menu(problem, world, 2)
-    agent = rhoplan.make_agent("planning", problem)
+    agent = make_agent("planning", problem)
     with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
         simulate(problem, agent, world=world, seeds=(42,), episodes=3)
     with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
 from rhoplan.graph import merging
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import Keys, RowIndex, rounded, row_keys
@@ -107,13 +108,13 @@ def test_digging_among_256_states_is_scored_as_enumeration_scores_it(seed: int) 
         left = np.prod([test.likelihood[:, result] for test, result in zip(free, results, strict=True)], axis=0)
         truth += max(0.0, float(left @ reward) / 256)
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=6))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=6))
     assert score.reward == pytest.approx(truth, abs=1e-12)
 
 
 def test_results_do_not_depend_on_the_draw_of_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = rhoplan.make("tileworld:n=4")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     one = rhoplan.evaluate(problem, agent)
     merging.multipliers.cache_clear()
     monkeypatch.setattr(merging, "SECRET", np.random.Generator(np.random.PCG64(7)))

@@ -7,9 +7,12 @@ import pytest
 
 import rhoplan
 from rhoplan.advice.sensitivity import flips
-from rhoplan.agents.policy import Policy, action_values, in_order
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import ActionValue, GraphPolicy, action_values, decide, in_order
+from rhoplan.belief.situation import observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
+from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.steps import policy_steps
 
 
@@ -54,10 +57,10 @@ def giant(scale: float = 1.0) -> rhoplan.Problem:
 @pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
 def test_giant_losses_of_tiny_probability_make_no_tie(scale: float) -> None:
     problem = giant(scale)
-    agent = rhoplan.make_agent("planning", problem, horizon=1)
+    agent = make_agent("planning", problem, horizon=1)
 
     decision = rhoplan.decide(problem, agent)
-    score, best = rhoplan.evaluate(problem, agent), rhoplan.solve(problem, gap=1e-6 * scale)
+    score, best = rhoplan.evaluate(problem, agent), solve(problem, gap=1e-6 * scale)
 
     assert decision.choice == "t"
     assert decision.margin == pytest.approx(4.999 * scale, rel=1e-3)
@@ -66,7 +69,7 @@ def test_giant_losses_of_tiny_probability_make_no_tie(scale: float) -> None:
     assert best.first == "t"
 
 
-def prize(weight: float) -> tuple[rhoplan.Problem, rhoplan.Agent]:
+def prize(weight: float) -> tuple[rhoplan.Problem, BoundAgent]:
     """A commit that pays 1e13 in a rare state and loses half of that elsewhere: nobody would take it."""
     rows = np.array([[0.45, 0.4, 0.15], [0.42, 0.31, 0.27]])
     problem = rhoplan.observe_then_commit(
@@ -79,14 +82,14 @@ def prize(weight: float) -> tuple[rhoplan.Problem, rhoplan.Agent]:
             rhoplan.Commit("play", np.array([1e13, -5e12])),
         ),
     )
-    return problem, rhoplan.make_agent("planning-ig", problem, weight=weight, horizon=1)
+    return problem, make_agent("planning-ig", problem, weight=weight, horizon=1)
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0.0, "stay"), (10.0, "stay"), (1e3, "t")])
 def test_a_prize_that_nobody_plays_for_makes_no_tie(weight: float, first: str) -> None:
     """What the test tells is worth 0.0036 at weight 1: the difference is a hair of the prize and none of the values."""
     problem, agent = prize(weight)
-    decision, best = rhoplan.decide(problem, agent), rhoplan.solve(problem, weight=weight, gap=1e-9)
+    decision, best = rhoplan.decide(problem, agent), solve(problem, weight=weight, gap=1e-9)
     test, stay, _ = decision.actions
 
     assert (decision.choice, best.first) == (first, first)
@@ -132,7 +135,7 @@ def test_information_at_near_certainty_makes_no_tie() -> None:
         tests=(rhoplan.Test("look", 20.0, ("no", "yes"), rows),),
         commits=(rhoplan.Commit("go", np.zeros(2)),),
     )
-    agent = rhoplan.make_agent("planning-ig", problem, weight=1e13, horizon=1)
+    agent = make_agent("planning-ig", problem, weight=1e13, horizon=1)
 
     decision = rhoplan.decide(problem, agent)
 
@@ -151,11 +154,11 @@ def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
         tests=(rhoplan.Test("t", 20.0, ("n", "p"), np.eye(2), repeatable=False),),
         commits=(rhoplan.Commit("A", np.array([0.0, -size])), rhoplan.Commit("B", np.array([-size, 0.0]))),
     )
-    for agent in (rhoplan.make_agent("planning", problem), rhoplan.make_agent("planning", problem, precision=1.0)):
+    for agent in (make_agent("planning", problem), make_agent("planning", problem, precision=1.0)):
         score = rhoplan.evaluate(problem, agent)
         assert score.reward == -20.0
         assert score.reward_sd == 0.0
-    other = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem), world=rare_world(problem))
+    other = rhoplan.evaluate(problem, make_agent("planning", problem), world=rare_world(problem))
     assert other.reward == -20.0
 
 
@@ -176,7 +179,7 @@ def test_the_spread_is_that_of_the_distribution() -> None:
         commits=(rhoplan.Commit("go", np.array([-1.0, -loss])),),
     )
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem))
 
     assert score.reward == pytest.approx(-(1 - share) - share * loss, rel=1e-15)
     assert score.reward_sd == pytest.approx((loss - 1) * (share * (1 - share)) ** 0.5, rel=1e-12)
@@ -227,21 +230,21 @@ def exact_nav_myopic(size: int, cap: int) -> Fraction:
 def test_the_walker_breaks_ties_by_rule_and_not_by_noise(size: int, cap: int) -> None:
     problem = rhoplan.make(f"navigation:n={size}")
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("nav-myopic", problem), cap=cap)
+    score = rhoplan.evaluate(problem, make_agent("nav-myopic", problem), max_steps=cap)
 
     assert score.reward == pytest.approx(float(exact_nav_myopic(size, cap)), abs=1e-9)
 
 
 def test_the_most_probable_action_of_a_soft_agent_is_chosen_by_the_same_rule() -> None:
     problem = rhoplan.make("diagnosis")
-    agent = rhoplan.make_agent("planning", problem, precision=3.0)
+    agent = make_agent("planning", problem, precision=3.0)
     given = [("test-0", "positive"), ("test-1", "negative"), ("test-1", "positive")]
     names = [test.name for test in problem.flat.tests]
     outcomes = problem.flat.tests[0].outcomes
     evidence = [(names[int(test[-1]) % len(names)], outcomes[outcome == "positive"]) for test, outcome in given]
 
-    soft = rhoplan.decide(problem, agent, rhoplan.observe_all(problem, evidence))
-    sharp = rhoplan.decide(problem, rhoplan.make_agent("planning", problem), rhoplan.observe_all(problem, evidence))
+    soft = decide(problem, agent, observe_all(problem, evidence))
+    sharp = decide(problem, make_agent("planning", problem), observe_all(problem, evidence))
 
     assert soft.choice == sharp.choice
 
@@ -256,15 +259,15 @@ def test_commits_rank_by_money_however_much_there_is_to_learn() -> None:
         tests=(rhoplan.Test("look", 8e-10, ("n", "p"), np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])),),
         commits=tuple(rhoplan.Commit(name, -row) for name, row in zip("ABC", losses, strict=True)),
     )
-    agent = rhoplan.make_agent("efe", problem, horizon=1)
+    agent = make_agent("efe", problem, horizon=1)
 
     ranking = [action.name for action in in_order_of(problem, agent)]
 
     assert ranking == ["look", "C", "B", "A"]
 
 
-def in_order_of(problem: rhoplan.Problem, agent: rhoplan.Agent) -> list[rhoplan.ActionValue]:
-    policy = Policy(Graph(problem), agent)
+def in_order_of(problem: rhoplan.Problem, agent: BoundAgent) -> list[ActionValue]:
+    policy = GraphPolicy(Graph(problem), agent)
     return in_order(policy, policy.graph.root, action_values(policy, policy.graph.root))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.payments import mean_payment
 from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
 from test_general_file import written_and_read
@@ -84,6 +85,6 @@ def test_no_probability_above_1_is_written() -> None:
         transition, likelihood = np.stack([np.eye(3)] * 2), rng.dirichlet(np.ones(4), size=(2, 3))
         problem = rhoplan.from_arrays(transition, likelihood, rng.normal(size=(2, 3)), discount=0.9)
         above += sum(bool((action.likelihood.sum(axis=1) > 1).any()) for action in problem.menu(problem.start))
-        lines = rhoplan.write_pomdp(problem).splitlines()
+        lines = write_pomdp(problem).splitlines()
         assert max(float(line.split()[-1]) for line in lines if line.startswith(("T:", "O:"))) <= 1
     assert above > 0

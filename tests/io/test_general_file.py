@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import Array, FixedMenu, Visible, as_dense, model_record, path_of
+from bridge import Array, FixedMenu, Visible, as_dense, branch, initial, model_record, parse_model, path_of, write_model
 from parted import drawn
-from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem, parse_model, write_model
+from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem
+from rhoplan.agents.agent import make_agent
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-components.yaml"
 
@@ -150,12 +151,12 @@ def paid(action: Action) -> Array:
 
 def values(problem: Problem, name: str = "efe") -> list[float]:
     """What every action is worth at the start."""
-    return [action.value for action in rhoplan.decide(problem, rhoplan.make_agent(name, problem)).actions]
+    return [action.value for action in rhoplan.decide(problem, make_agent(name, problem)).actions]
 
 
 def scores(problem: Problem, name: str = "efe") -> list[float]:
     """What following the agent comes to."""
-    score = rhoplan.evaluate(problem, rhoplan.make_agent(name, problem))
+    score = rhoplan.evaluate(problem, make_agent(name, problem))
     return [score.reward, score.reward_sd, score.tests, score.steps, score.discounted, *score.tallies.values()]
 
 
@@ -176,7 +177,7 @@ def test_the_example_is_two_components_in_two_places() -> None:
     problem = rhoplan.make(str(EXAMPLE))
     assert [action.name for action in problem.menu("yard")] == ["climb", "tap", "x-ray", "repair", "wait", "ship"]
     assert [action.name for action in problem.menu("tower")] == ["descend", "tap", "x-ray", "repair", "wait", "ship"]
-    decision = rhoplan.decide(problem, rhoplan.make_agent("efe", problem))
+    decision = rhoplan.decide(problem, make_agent("efe", problem))
     assert decision.beliefs["beam"] == pytest.approx({"sound": 0.8, "cracked": 0.2})
     assert decision.beliefs["pump"] == pytest.approx({"good": 0.65, "worn": 0.35})
     ship = next(action for action in problem.menu("yard") if action.name == "ship")
@@ -252,7 +253,7 @@ def test_joint_priors_and_passive_changes() -> None:
     assert dict(zip(block.states, block.prior.tolist(), strict=True)) == {
         "x, u": 0.4, "x, v": 0.0, "y, u": 0.1, "y, v": 0.5,
     }  # fmt: skip
-    after = rhoplan.branch(problem, rhoplan.initial(problem), problem.menu("q")[0])[0].situation
+    after = branch(problem, initial(problem), problem.menu("q")[0])[0].situation
     assert after.belief.tolist() == [0, 0, 0.5, 0.5]
 
 

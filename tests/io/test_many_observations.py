@@ -13,6 +13,7 @@ from rhoplan.io.drn import parse_drn
 from rhoplan.model.sparse import as_dense
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
+from rhoplan.planning.certified.solve import solve
 
 
 def walk(seed: int, states: int = 12, seen: int = 4) -> str:
@@ -38,7 +39,7 @@ def test_states_called_by_their_observation_are_worth_the_same(seed: int, monkey
     assert len(few_named.states) < len(all_named.states) == 13
     assert "information is what is learned about that number" in few_named.note
     for horizon in (None, 3):
-        found = [rhoplan.solve(problem, discount=0.9, horizon=horizon, gap=1e-4) for problem in (all_named, few_named)]
+        found = [solve(problem, discount=0.9, horizon=horizon, gap=1e-4) for problem in (all_named, few_named)]
         assert found[0].lower - 1e-6 <= found[1].upper
         assert found[1].lower - 1e-6 <= found[0].upper
         assert all(one.upper - one.lower <= 1e-4 for one in found)
@@ -79,7 +80,7 @@ def test_a_file_of_many_observations_has_small_actions() -> None:
 def test_the_range_of_rewards_is_told_though_there_is_no_time_to_look(horizon: int | None, weight: float) -> None:
     for seed in range(5):
         problem = parse_drn(walk(seed))
-        exact = rhoplan.solve(problem, discount=0.9, weight=weight, horizon=horizon, gap=1e-3)
+        exact = solve(problem, discount=0.9, weight=weight, horizon=horizon, gap=1e-3)
         asked = rhoplan.with_horizon(problem, horizon) if horizon else problem
         found = crude_bounds(asked, weight=weight, discount=0.9, deadline=-math.inf)
         assert -math.inf < found.lower <= exact.upper

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import LARGEST_FILE, model_record
-from rhoplan import ModelFileError, Problem, parse_model, read_model, write_model
+from bridge import LARGEST_FILE, model_record, parse_model, write_model
+from rhoplan import ModelFileError, Problem, load
 
 TIGER = """\
 name: tiger
@@ -109,7 +109,7 @@ def test_json_and_toml_read_the_same_way(tmp_path: Path) -> None:
     }  # fmt: skip
     file = tmp_path / "tiger.json"
     file.write_text(json.dumps(record, indent="\t"))
-    assert_same(read_model(file), yaml)
+    assert_same(load(file), yaml)
 
 
 def test_shorthands_percent_and_defaults() -> None:
@@ -404,22 +404,22 @@ def test_huge_file_is_refused_at_once(tmp_path: Path) -> None:
     with file.open("wb") as stream:
         stream.truncate(50_000_000)
     with pytest.raises(ModelFileError, match=r"50\.0 MB"):
-        read_model(file)
+        load(file)
 
 
 def test_binary_file_names_the_line(tmp_path: Path) -> None:
     file = tmp_path / "junk.yaml"
     file.write_bytes(b"name: x\nstates: \xff\xfe\n")
     with pytest.raises(ModelFileError, match="line 2"):
-        read_model(file)
+        load(file)
     assert LARGEST_FILE > 1_000_000
 
 
 def test_missing_file_and_unknown_ending(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="No such file"):
-        read_model(tmp_path / "none.yaml")
+        load(tmp_path / "none.yaml")
     with pytest.raises(ModelFileError, match="must end in"):
-        read_model(tmp_path / "model.txt")
+        load(tmp_path / "model.txt")
 
 
 def test_special_files_are_refused(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_special_files_are_refused(tmp_path: Path) -> None:
         if file.name == "folder.yaml":
             file.mkdir()
         with pytest.raises(ModelFileError, match="regular file"):
-            read_model(file)
+            load(file)
 
 
 @pytest.mark.parametrize("name", ["a\\u001b[31m", "a\\ud800", "a\\u007f", "a\\u2028b"])

@@ -12,9 +12,11 @@ import pytest
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import available, branch, initial
-from rhoplan.io.policy_writer import undominated
+from rhoplan.io.policy_writer import undominated, write_policy
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.problem import END, Array
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from test_pomdpx_files import table, whole
 
@@ -88,7 +90,7 @@ def read_back(text: str) -> tuple[Array, list[int]]:
 
 
 def solved(problem: rhoplan.Problem, gap: float = 1e-3) -> SolvedPolicy:
-    policy = rhoplan.solve(problem, gap=gap, seconds=600, method="points").policy
+    policy = solve(problem, gap=gap, seconds=600, method="points").policy
     assert policy is not None
     return policy
 
@@ -97,7 +99,7 @@ def solved(problem: rhoplan.Problem, gap: float = 1e-3) -> SolvedPolicy:
 def test_vectors_over_a_files_own_states_are_the_policys(text: str) -> None:
     problem = parse_pomdp(text, file="own.pomdp")
     policy = solved(problem)
-    vectors, actions = read_back(rhoplan.write_policy(policy))
+    vectors, actions = read_back(write_policy(policy))
     names = [action.name for action in problem.menu(problem.start)]
     rng = np.random.default_rng(0)
     here = initial(problem)
@@ -114,24 +116,24 @@ def test_vectors_over_a_files_own_states_are_the_policys(text: str) -> None:
 
 def test_no_vector_is_above_the_optimum_at_any_belief() -> None:
     """Also at beliefs that mix states which are always told apart: solve the file from there."""
-    vectors, _ = read_back(rhoplan.write_policy(solved(parse_pomdp(SEEN, file="own.pomdp"), gap=1e-4)))
+    vectors, _ = read_back(write_policy(solved(parse_pomdp(SEEN, file="own.pomdp"), gap=1e-4)))
     rng = np.random.default_rng(1)
     for _ in range(12):
         belief = rng.dirichlet(np.full(5, 0.4))
         start = f"start: {' '.join(map(repr, belief.tolist()))}"
         other = parse_pomdp(SEEN.replace("start: 0 0.25 0.25 0.25 0.25", start), file="own.pomdp")
-        assert (vectors @ belief).max() <= rhoplan.solve(other, gap=1e-4, seconds=600).upper + 1e-9
+        assert (vectors @ belief).max() <= solve(other, gap=1e-4, seconds=600).upper + 1e-9
 
 
 def test_a_policy_says_whose_it_is() -> None:
     problem = parse_pomdp(TIGER, file="own.pomdp")
     for spec, told in (("", problem.name), ("folder/tiger.pomdp", "tiger.pomdp")):
-        text = rhoplan.write_policy(solved(replace(problem, spec=spec)))
+        text = write_policy(solved(replace(problem, spec=spec)))
         assert f' model="{told}" ' in text
 
 
 def test_where_the_episode_is_over_nothing_is_worth_anything() -> None:
-    vectors, _ = read_back(rhoplan.write_policy(solved(parse_pomdp(SEEN, file="own.pomdp"))))
+    vectors, _ = read_back(write_policy(solved(parse_pomdp(SEEN, file="own.pomdp"))))
     assert vectors[:, 0].max() == 0
 
 
@@ -139,8 +141,8 @@ def test_where_the_episode_is_over_nothing_is_worth_anything() -> None:
 def test_vectors_of_other_problems_are_over_the_written_file(spec: str) -> None:
     problem = rhoplan.make(spec)
     policy = solved(problem, gap=1e-2)
-    vectors, actions = read_back(rhoplan.write_policy(policy))
-    written = parse_pomdp(rhoplan.write_pomdp(problem), file="written.pomdp")
+    vectors, actions = read_back(write_policy(policy))
+    written = parse_pomdp(write_pomdp(problem), file="written.pomdp")
     names = [action.name for action in written.menu(written.start)]
 
     assert vectors.shape[1] == len(written.states)
@@ -174,9 +176,9 @@ def test_a_first_look_counts_as_a_step_and_a_note_says_so(tmp_path: Path, capsys
         assert _guarded(["solve", str(tmp_path / file), "--gap", "1e-6", "--save", str(out)]) == 0
         told[file] = capsys.readouterr().err
     problem = rhoplan.make(str(tmp_path / "lamp.pomdpx"))
-    written = parse_pomdp(rhoplan.write_pomdp(problem), file="written.pomdp")
+    written = parse_pomdp(write_pomdp(problem), file="written.pomdp")
     vectors, _ = read_back((tmp_path / "lamp.pomdpx.policyx").read_text())
-    value = rhoplan.solve(problem, gap=1e-6).lower
+    value = solve(problem, gap=1e-6).lower
     assert (vectors @ initial(written).belief).max() == pytest.approx(problem.discount * value, abs=1e-5)
     assert f"the first look takes a step: its vectors give {problem.discount:g} times the value" in told["lamp.pomdpx"]
     assert "first look" not in told["tiger.pomdp"]
@@ -203,10 +205,10 @@ def test_what_vectors_cannot_tell_is_refused_before_the_work(
 
 
 def test_a_policy_with_a_price_on_information_is_refused() -> None:
-    policy = rhoplan.solve(parse_pomdp(TIGER, file="own.pomdp"), weight=1.0, gap=0.1).policy
+    policy = solve(parse_pomdp(TIGER, file="own.pomdp"), weight=1.0, gap=0.1).policy
     assert policy is not None
     with pytest.raises(rhoplan.AgentError, match="must have weight 0"):
-        rhoplan.write_policy(policy)
+        write_policy(policy)
 
 
 def test_vectors_that_another_beats_everywhere_are_left_out() -> None:

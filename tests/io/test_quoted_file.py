@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bridge import is_link
-from rhoplan import ModelFileError, parse_model, write_model
+from bridge import is_link, parse_model, write_model
+from rhoplan import ModelFileError
 
 HEAD = "states: [no, PE]\npositive: PE\n"
 LOSSES = "losses: {leave: [0, 100], treat: [10, 0]}\n"

@@ -8,14 +8,15 @@ import pytest
 import rhoplan
 from rhoplan.errors import ModelFileError
 from rhoplan.io import drn, pomdp_tables, pomdp_writer, pomdpx, pomdpx_network, pomdpx_tables
-from rhoplan.io.drn import parse_drn, read_drn
-from rhoplan.io.pomdp import parse_pomdp, read_pomdp
-from rhoplan.io.pomdpx import parse_pomdpx, read_pomdpx
+from rhoplan.io.drn import parse_drn
+from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdp_writer import write_pomdp
+from rhoplan.io.pomdpx import parse_pomdpx
 from test_drn_files import MAZE
 from test_pomdp_files import HEAD, TIGER, joint, line_of, names_of
 from test_pomdpx_files import LAMP, PAY, TIGER_DD, VARIABLES, table, whole
 
-READERS = {"pomdp": (read_pomdp, TIGER), "pomdpx": (read_pomdpx, whole()), "drn": (read_drn, MAZE)}
+FOREIGN = {"pomdp": TIGER, "pomdpx": whole(), "drn": MAZE}
 
 
 def test_a_pomdp_file_that_breaks_off_anywhere_is_refused_in_its_last_line():
@@ -69,15 +70,14 @@ def test_many_things_to_see_count_among_the_numbers_that_a_file_stands_for():
         parse_pomdp(head.format(2000) + "T: 0 : 0 : 0 1")
 
 
-@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.parametrize("kind", FOREIGN)
 def test_files_are_read_from_disk_with_whatever_signs_their_comments_have(kind, tmp_path):
-    read, text = READERS[kind]
     note = {"pomdp": "# caf\xe9\n", "pomdpx": "<!-- caf\xe9 -->", "drn": "// caf\xe9\n"}[kind]
     named = set()
     for coding in ("utf-8", "utf-8-sig", "latin-1"):
         path = tmp_path / f"{coding}.{kind}"
-        path.write_bytes((note + text).encode(coding))
-        problem = read(path)
+        path.write_bytes((note + FOREIGN[kind]).encode(coding))
+        problem = rhoplan.load(path)
         assert (problem.name, problem.spec) == (coding, str(path))
         named.add(problem.states)
     assert len(named) == 1
@@ -190,7 +190,7 @@ def test_a_first_look_has_a_name_of_its_own_and_tells_of_every_hidden_state(monk
 
 
 def test_where_every_action_shows_its_end_there_is_one_end_that_always_looks_the_same():
-    written = rhoplan.write_pomdp(rhoplan.make("tiger"))
+    written = write_pomdp(rhoplan.make("tiger"))
     shown = [line.split()[-2:] for line in written.splitlines() if re.match(r"O: \S+ : end ", line)]
     assert names_of(written, "states") == ["tiger-left", "tiger-right", "end"]
     assert shown == [["end", "1"]] * 3
@@ -204,7 +204,7 @@ def test_what_no_action_leads_to_is_shown_as_anything():
         return (rhoplan.Action(f"from-{place}", np.zeros(1), np.ones((1, 1)), ("seen",), (after,)),)
 
     problem = rhoplan.Problem("turns", (rhoplan.Factor("f", ("a",), np.ones(1)),), "p", menu, discount=0.9)
-    written = rhoplan.write_pomdp(problem)
+    written = write_pomdp(problem)
     assert names_of(written, "observations") == ["seen"]
     assert sum(line.startswith("O:") for line in written.splitlines()) == 4
     assert parse_pomdp(written).discount == 0.9
@@ -213,14 +213,14 @@ def test_what_no_action_leads_to_is_shown_as_anything():
 
 def test_as_many_states_are_written_as_are_allowed(monkeypatch):
     monkeypatch.setattr(pomdp_writer, "MOST_STATES", 2)
-    assert names_of(rhoplan.write_pomdp(rhoplan.make("tiger")), "states")[:2] == ["tiger-left", "tiger-right"]
+    assert names_of(write_pomdp(rhoplan.make("tiger")), "states")[:2] == ["tiger-left", "tiger-right"]
     monkeypatch.setattr(pomdp_writer, "MOST_STATES", 1)
     with pytest.raises(rhoplan.LimitError, match="more than 1 states"):
-        rhoplan.write_pomdp(rhoplan.make("tiger"))
+        write_pomdp(rhoplan.make("tiger"))
 
 
 def test_a_name_of_a_sign_or_two_is_spelt_out_and_one_of_more_is_not():
     test = rhoplan.Test("look", 1.0, ("+", "--", "+++"), np.array([[0.5, 0.25, 0.25], [0.2, 0.4, 0.4]]))
     commits = (rhoplan.Commit("a", np.array([1.0, 0.0])), rhoplan.Commit("b", np.array([0.0, 1.0])))
-    written = rhoplan.write_pomdp(rhoplan.observe_then_commit("signs", ("x", "y"), tests=(test,), commits=commits))
+    written = write_pomdp(rhoplan.observe_then_commit("signs", ("x", "y"), tests=(test,), commits=commits))
     assert names_of(written, "observations") == ["plus-sign", "hyphen-minus_hyphen-minus", "s_", "end"]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import Grouped
-from rhoplan import ModelFileError, parse_model, write_model
+from bridge import Grouped, parse_model, write_model
+from rhoplan import ModelFileError
 from test_model_file import assert_same
 
 HEART = """\

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bridge import WIDTH
-from rhoplan import ModelFileError, parse_model, write_model
+from bridge import WIDTH, parse_model, write_model
+from rhoplan import ModelFileError
 
 BEGIN = "states: [well, ill]\npositive: ill\n"
 LOSSES = "losses: {leave: {well: 0, ill: 1000}, treat: {well: 50, ill: 10}}\n"

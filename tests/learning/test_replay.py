@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.graph.graph import Graph
 from rhoplan.learning import ahead as module
 from rhoplan.learning.replay import replay
@@ -37,7 +37,7 @@ def problem(**rules) -> Problem:
 @pytest.mark.parametrize("rules", [{}, {"most_tests": 2}, {"budget": 4.5}])
 @pytest.mark.parametrize(("horizon", "weight"), [(1, 0.0), (2, 0.0), (1, 5.0)])
 def test_the_models_own_cases_cost_the_exact_score(rules: dict, horizon: int, weight: float) -> None:
-    made, agent = problem(**rules), Agent("one", horizon, weight)
+    made, agent = problem(**rules), BoundAgent("one", horizon, weight)
     menu = made.flat
     every = np.array(list(product(range(3), repeat=len(menu.tests))))
     given = np.stack(
@@ -54,7 +54,7 @@ def test_the_models_own_cases_cost_the_exact_score(rules: dict, horizon: int, we
 
 
 def test_a_blank_costs_nothing_and_closes_what_waits_for_it() -> None:
-    made, agent = problem(), Agent("curious", 1, 1000.0)
+    made, agent = problem(), BoundAgent("curious", 1, 1000.0)
     full = np.ones((1, 4), dtype=int)
     blank = full.copy()
     blank[0, 0] = -1
@@ -67,13 +67,13 @@ def test_a_blank_costs_nothing_and_closes_what_waits_for_it() -> None:
 
 def test_nothing_known_is_the_best_commit_of_the_prior() -> None:
     made = problem()
-    found = replay(made, Agent("one", 1, 0.0), np.full((2, 4), -1))
+    found = replay(made, BoundAgent("one", 1, 0.0), np.full((2, 4), -1))
     assert found.spend.tolist() == [0.0, 0.0]
     assert found.commit.tolist() == [int(np.argmax(made.flat.payoff @ made.prior))] * 2
 
 
 def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, agent = problem(), Agent("one", 2, 3.0)
+    made, agent = problem(), BoundAgent("one", 2, 3.0)
     cases = np.random.default_rng(0).integers(-1, 3, size=(60, 4))
     before = replay(made, agent, cases)
     monkeypatch.setattr(module, "TOGETHER", 100)
@@ -104,11 +104,11 @@ def test_cases_are_decided_as_everything_else_decides(
         prior=np.array([0.3, 0.3, 0.3, 0.1]), subtypes={"x": ("1", "2"), "y": ("1", "2")},
         about_diagnosis=about_diagnosis, **({"first_prices": {"blood": 1.6}} | rules),
     )  # fmt: skip
-    agent = Agent("one", horizon, weight)
+    agent = BoundAgent("one", horizon, weight)
     cases = generator.integers(3, size=(8, 4))
     found = replay(made, agent, cases)
     graph = Graph(made)
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
     for case, results in enumerate(cases.tolist()):
         node, spend, asked = graph.root, 0.0, [0.0] * 4
         while (action := policy.action(node)).name in "abcd":

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import rhoplan
 from parted import HERE, Case, drawn
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import branch, initial, named_beliefs
 from rhoplan.errors import ProblemError
 from rhoplan.model.blocks import joined_problem, tied
@@ -213,7 +214,7 @@ def test_decisions_show_factors_not_blocks() -> None:
     joint = [JointPrior(("a", "b"), np.array([0.4, 0.1, 0.2, 0.3]))]
     stop = PartedAction("stop", (END,), (Part(("b",), np.array([1.0, 0.0])),))
     problem = made("ab", look("look", "a"), stop, joint=joint)
-    decision = rhoplan.decide(problem, rhoplan.make_agent("planning", problem))
+    decision = rhoplan.decide(problem, make_agent("planning", problem))
     assert decision.beliefs["a"] == pytest.approx({"a0": 0.5, "a1": 0.5})
     assert decision.beliefs["b"] == pytest.approx({"b0": 0.6, "b1": 0.4})
 

@@ -8,6 +8,7 @@ import pytest
 
 import rhoplan
 from rhoplan import END, Action, Factor, Problem, ProblemError, check_problem
+from rhoplan.problems.registry import PROBLEMS
 
 LOOK = Action("look", np.array([-1.0, -1.0]), np.array([[0.9, 0.1], [0.2, 0.8]]), ("no", "yes"), ("there", "there"))
 LEAVE = Action("leave", np.zeros(2), np.ones((2, 1)), ("done",), (END,))
@@ -66,7 +67,7 @@ def test_a_test_that_opens_later_is_checked() -> None:
         rhoplan.observe_then_commit("late", ("a", "b"), tests=tests, commits=(rhoplan.Commit("go", np.zeros(2)),))
 
 
-@pytest.mark.parametrize("name", sorted(rhoplan.PROBLEMS))
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
 def test_every_shipped_problem_is_sound(name: str) -> None:
     check_problem(rhoplan.make(name))
 

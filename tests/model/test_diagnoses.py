@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Grouped, named_beliefs
-from rhoplan import Factor, Problem, ProblemError, check_problem, initial, observe_all
+from bridge import Grouped, initial, named_beliefs, observe_all
+from rhoplan import Factor, Problem, ProblemError, check_problem
 
 PRIOR = np.array([0.9, 0.07, 0.03])
 

@@ -6,21 +6,22 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import MOST_OUTCOMES, all_tests, flips, parameters, with_values, without
-from bridge import case_advice as advise
-from rhoplan import (
-    EvidenceError,
-    ModelFileError,
-    Problem,
-    ProblemError,
-    decide,
-    make_agent,
+from bridge import (
+    MOST_OUTCOMES,
+    all_tests,
+    flips,
     observe_all,
-    panel,
+    parameters,
     parse_model,
-    solve,
+    with_values,
+    without,
     write_model,
 )
+from bridge import case_advice as advise
+from rhoplan import EvidenceError, ModelFileError, Problem, ProblemError, panel
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.planning.certified.solve import solve
 from test_model_file import assert_same
 
 WARD = """\

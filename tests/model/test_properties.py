@@ -12,6 +12,7 @@ import rhoplan
 from rhoplan import END, Action, Factor, Problem
 from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
+from rhoplan.agents.agent import make_agent
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.limited import with_horizon
 from rhoplan.planning.errands.clairvoyant import ceiling
@@ -106,19 +107,19 @@ def test_a_horizon_leaves_a_problem_what_it_is() -> None:
 def test_both_forms_have_the_same_exact_score(name: str, agent: str) -> None:
     listed = rhoplan.make(name)
     general = in_general_form(listed)
-    wanted, found = (rhoplan.evaluate(one, rhoplan.make_agent(agent, one)) for one in (listed, general))
+    wanted, found = (rhoplan.evaluate(one, make_agent(agent, one)) for one in (listed, general))
     assert found == wanted
 
 
 def test_both_forms_share_a_graph_between_scores() -> None:
     general = tiger()
-    rhoplan.evaluate(general, rhoplan.make_agent("efe", general))
+    rhoplan.evaluate(general, make_agent("efe", general))
     assert shared_graph(general).size > 1
 
 
 def test_both_forms_have_exact_standard_errors_and_log_scores() -> None:
     found = [
-        rhoplan.simulate(one, rhoplan.make_agent("efe", one), seeds=(42,), episodes=50)
+        rhoplan.simulate(one, make_agent("efe", one), seeds=(42,), episodes=50)
         for one in (rhoplan.make("tiger"), tiger())
     ]
     assert found[0] == found[1]
@@ -145,7 +146,7 @@ def test_a_leaf_of_its_own_has_no_steps() -> None:
 
 def test_both_forms_have_the_same_bands() -> None:
     listed = rhoplan.make("testbed")
-    wanted, found = (bands(one, rhoplan.make_agent("planning", one)) for one in (listed, in_general_form(listed)))
+    wanted, found = (bands(one, make_agent("planning", one)) for one in (listed, in_general_form(listed)))
     assert [(band.action, band.stops) for band in found] == [(band.action, band.stops) for band in wanted]
     assert [band.upper for band in found] == pytest.approx([band.upper for band in wanted], abs=1e-6)
 
@@ -169,8 +170,7 @@ def test_both_forms_look_ahead_alike_in_time_allowed() -> None:
     """Planner anytime has the best commit for a leaf, and the problem's own horizon."""
     listed = rhoplan.make("diagnosis")
     wanted, found = (
-        rhoplan.decide(one, rhoplan.make_agent("efe", one, planner="anytime"))
-        for one in (listed, in_general_form(listed))
+        rhoplan.decide(one, make_agent("efe", one, planner="anytime")) for one in (listed, in_general_form(listed))
     )
     assert found == wanted
 
@@ -180,7 +180,7 @@ def test_both_forms_are_searched_alike(planner: str) -> None:
     pytest.importorskip("numba", reason="searches are compiled")
     settings = {"planner": planner, "simulations": 200}
     wanted, found = (
-        rhoplan.decide(one, rhoplan.make_agent("planning", one, **settings)) for one in (rhoplan.make("tiger"), tiger())
+        rhoplan.decide(one, make_agent("planning", one, **settings)) for one in (rhoplan.make("tiger"), tiger())
     )
     assert found == wanted
 
@@ -189,7 +189,7 @@ def test_a_loss_is_called_one_in_both_forms() -> None:
     listed = rhoplan.make("chest-pain")
     told = []
     for one in (listed, in_general_form(listed)):
-        agent = rhoplan.make_agent("planning", one)
+        agent = make_agent("planning", one)
         told.append(lead_of(one, agent, rhoplan.decide(one, agent)).beside)
     assert told[0] == told[1]
 

@@ -7,21 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from bridge import Done, FlatMenu, flips
-from rhoplan import (
-    Commit,
-    EvidenceError,
-    Problem,
-    ProblemError,
-    Test,
-    decide,
-    evaluate,
-    make_agent,
-    observe_all,
-    observe_then_commit,
-    simulate,
-    solve,
-)
+from bridge import Done, FlatMenu, flips, observe_all
+from rhoplan import Commit, EvidenceError, Problem, ProblemError, Test, observe_then_commit
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.planning.certified.solve import solve
+from rhoplan.scoring.evaluate import evaluate
+from rhoplan.scoring.simulate import simulate
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
 

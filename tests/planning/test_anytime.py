@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import GraphPolicy, decide
+from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
@@ -30,7 +32,7 @@ from rhoplan.planning.errands.route import errands_in_order, first_errands, good
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.search.tree import TreeSearch
 from rhoplan.planning.utility import Information
-from rhoplan.scoring.simulate import simulate_episodes
+from rhoplan.scoring.simulate import simulate, simulate_episodes
 
 CLOSE = 1e-9
 INF = math.inf
@@ -390,7 +392,7 @@ def test_anytime_planner_is_optimal_in_small_worlds(must):
     for _ in range(8):
         country = random_country(rng, must=must, one_way=False)
         problem = problem_of(country)
-        score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+        score = rhoplan.evaluate(problem, make_agent("planning", problem))
         assert score.reward == pytest.approx(best_value(country), abs=1e-9)
         assert score.truncated == 0
 
@@ -492,7 +494,7 @@ def test_problems_that_do_not_come_apart_are_not_surveyed(why):
 
 @pytest.mark.parametrize("why", ["a test that runs once", "one deal ends it all", "navigation", "drilling"])
 def test_planner_has_a_leaf_for_problems_that_do_not_come_apart(why):
-    assert rhoplan.decide(APART[why], rhoplan.make_agent("planning", APART[why], planner="anytime")).choice
+    assert rhoplan.decide(APART[why], make_agent("planning", APART[why], planner="anytime")).choice
 
 
 def test_too_many_places_are_not_surveyed(monkeypatch):
@@ -514,7 +516,7 @@ def test_ceiling_takes_the_best_walk_where_costs_differ_and_time_is_discounted()
 @pytest.mark.xfail(strict=True, reason="a dead end counts as free, though every further step costs")
 def test_planner_looks_past_dead_ends():
     problem = problem_of(Country({("a", "c"): 1.5, ("c", "c"): 1.0}, {"c": 0.9}, {"a": 1.75}))
-    assert rhoplan.decide(problem, rhoplan.make_agent("planning", problem)).choice == "exit"
+    assert rhoplan.decide(problem, make_agent("planning", problem)).choice == "exit"
 
 
 @pytest.mark.xfail(strict=True, reason="a deal is taken to stay where it is made")
@@ -561,7 +563,7 @@ def test_cheap_weak_tests_keep_the_outlook_below_the_optimum_and_the_planner_nea
     problem = rhoplan.make("inspection:n=1,places=0.0,techniques=look:0.8:0.3")
     low, high = ceiling(problem).optimum
     assert outlook_at_start(problem) < low - 0.05
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem), cap=100)
+    score = rhoplan.evaluate(problem, make_agent("planning", problem), max_steps=100)
     assert low - 1e-5 <= score.reward <= high + CLOSE
 
 
@@ -578,7 +580,7 @@ ROCKS = {
 def test_outlook_of_rocksample_is_below_the_exact_value_and_the_ceiling_above(spec):
     problem = rhoplan.make(spec)
     best = deep_value(problem, ROCKS[spec], 10.0 - problem.menu.cost)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, planner="anytime"))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
     ahead, above = outlook_at_start(problem), ceiling(problem).clairvoyant
     assert ahead <= best + CLOSE
     assert ahead - CLOSE <= score.reward <= above + CLOSE
@@ -589,7 +591,7 @@ def test_outlook_of_rocksample_is_below_the_exact_value_and_the_ceiling_above(sp
 def test_planner_earns_more_than_its_outlook_where_checks_are_cheap():
     """Tests from afar and more than 8 tests are what the outlook leaves out and the look-ahead finds."""
     problem = rhoplan.make("rocksample:n=2,k=2,rocks=0.1/1.1,cost=0.3")
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, planner="anytime"))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
     assert score.reward > outlook_at_start(problem) + 1e-4
 
 
@@ -751,7 +753,7 @@ SCORES = {
 @pytest.mark.parametrize("spec", SCORES)
 def test_exact_score_of_the_anytime_planner(spec):
     problem = rhoplan.make(spec)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, planner="anytime"))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
     assert score.reward == pytest.approx(SCORES[spec], abs=1e-6)
     assert score.truncated == 0
     assert score.reward >= outlook_at_start(problem) - CLOSE
@@ -769,7 +771,7 @@ def test_fixed_order_is_followed_to_its_end(monkeypatch, spec):
     for limit in ("MOST", "MOST_AT_ONCE"):
         monkeypatch.setattr(outlook, limit, 1)
     ahead = outlook_at_start(problem)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, planner="anytime"))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
     assert ahead <= exact + CLOSE
     assert score.reward >= ahead - CLOSE
     assert score.truncated == 0
@@ -778,9 +780,9 @@ def test_fixed_order_is_followed_to_its_end(monkeypatch, spec):
 @pytest.mark.parametrize("spec", ["rocksample:n=4,k=14", "inspection:n=18"])
 def test_many_errands_are_finished(spec):
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent("planning", problem)
+    agent = make_agent("planning", problem)
     assert agent.planner.name == "anytime"
-    found = rhoplan.simulate(problem, agent, seeds=(42, 123), episodes=2)
+    found = simulate(problem, agent, seeds=(42, 123), episodes=2)
     assert found.truncated == 0
     # A plan worth the outlook is at hand. The episodes are seeded, so there is no false alarm.
     assert abs(found.reward - outlook_at_start(problem)) <= 5 * found.reward_se
@@ -789,8 +791,8 @@ def test_many_errands_are_finished(spec):
     assert above.optimum is None
 
 
-def deepened(problem: Problem, seconds: float) -> tuple[Policy, Plan, int, int]:
-    policy = Policy(Graph(problem), rhoplan.make_agent("planning", problem, planner="anytime", seconds=seconds))
+def deepened(problem: Problem, seconds: float) -> tuple[GraphPolicy, Plan, int, int]:
+    policy = GraphPolicy(Graph(problem), make_agent("planning", problem, planner="anytime", seconds=seconds))
     return policy, *policy.chooser.deepened(policy.graph.root)
 
 
@@ -810,11 +812,10 @@ def test_time_limit_changes_no_choice():
     """The leaf of Inspection is exact, so every depth agrees."""
     problem = rhoplan.make("inspection:n=8")
     choices = {
-        rhoplan.decide(problem, rhoplan.make_agent("planning", problem, planner="anytime", horizon=h)).choice
-        for h in (1, 2, 3)
+        rhoplan.decide(problem, make_agent("planning", problem, planner="anytime", horizon=h)).choice for h in (1, 2, 3)
     }
     assert len(choices) == 1
-    timed = rhoplan.make_agent("planning", problem, planner="anytime", seconds=0.05)
+    timed = make_agent("planning", problem, planner="anytime", seconds=0.05)
     assert {rhoplan.decide(problem, timed).choice} == choices
 
 
@@ -838,8 +839,8 @@ def test_limit_on_situations_ends_deepening(monkeypatch):
 
 def test_timed_episodes_are_simulated():
     problem = rhoplan.make("rocksample:n=3,k=1,rocks=1.1")
-    agent = rhoplan.make_agent("planning", problem, planner="anytime", seconds=0.002)
-    found = rhoplan.simulate(problem, agent, seeds=(42,), episodes=5)
+    agent = make_agent("planning", problem, planner="anytime", seconds=0.002)
+    found = simulate(problem, agent, seeds=(42,), episodes=5)
     assert found.truncated == 0
     assert found.reward > 0
 
@@ -858,7 +859,7 @@ SETTINGS = (
 def test_parts_of_a_value_add_up_with_every_planner(spec, settings):
     problem = rhoplan.make(spec)
     for name in ("planning", "efe"):
-        decision = rhoplan.decide(problem, rhoplan.make_agent(name, problem, **settings), seed=5)
+        decision = rhoplan.decide(problem, make_agent(name, problem, **settings), seed=5)
         menu = problem.menu(problem.start)
         assert {a.name for a in decision.actions} == {a.name for a in menu}
         for action in decision.actions:
@@ -875,7 +876,7 @@ def test_parts_of_a_value_add_up_with_every_planner(spec, settings):
 @pytest.mark.parametrize("planner", ["mcts", "pomcp"])
 def test_sampling_decisions_depend_on_the_seed_alone(planner):
     problem = rhoplan.make("drilling")
-    agent = rhoplan.make_agent("planning", problem, planner=planner, simulations=50)
+    agent = make_agent("planning", problem, planner=planner, simulations=50)
     values = [[a.value for a in rhoplan.decide(problem, agent, seed=seed).actions] for seed in (1, 1, 2)]
     assert values[0] == values[1]
     assert values[0] != values[2]
@@ -893,7 +894,7 @@ def test_sampling_decisions_depend_on_the_seed_alone(planner):
 def test_exact_score_of_sampling_or_timed_planners_is_refused(spec, settings, why):
     problem = rhoplan.make(spec)
     with pytest.raises(AgentError, match=f"{why}: its score can be estimated by `rhoplan simulate`"):
-        rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, **settings))
+        rhoplan.evaluate(problem, make_agent("planning", problem, **settings))
 
 
 @pytest.mark.parametrize(
@@ -912,19 +913,19 @@ def test_exact_score_of_sampling_or_timed_planners_is_refused(spec, settings, wh
 )
 def test_settings_that_a_planner_cannot_have_are_refused(name, settings, why):
     with pytest.raises(AgentError, match=why):
-        rhoplan.make_agent(name, rhoplan.make("tiger"), **settings)
+        make_agent(name, rhoplan.make("tiger"), **settings)
 
 
 def test_default_horizons_and_budgets():
     rocks, tiger = rhoplan.make("rocksample:n=7,k=8"), rhoplan.make("tiger")
-    assert rhoplan.make_agent("efe", rocks).planner.name == "exact"
-    assert rhoplan.make_agent("efe", rocks, planner="anytime").horizon == 2
-    assert rhoplan.make_agent("efe", tiger, planner="anytime").horizon == tiger.horizon
-    assert rhoplan.make_agent("efe", tiger, planner="mcts").simulations == 1000
-    assert rhoplan.make_agent("efe", tiger, planner="mcts", seconds=1.0).simulations is None
-    unused = rhoplan.make_agent("efe", tiger, planner="exact", simulations=5, seconds=1.0)
+    assert make_agent("efe", rocks).planner.name == "exact"
+    assert make_agent("efe", rocks, planner="anytime").horizon == 2
+    assert make_agent("efe", tiger, planner="anytime").horizon == tiger.horizon
+    assert make_agent("efe", tiger, planner="mcts").simulations == 1000
+    assert make_agent("efe", tiger, planner="mcts", seconds=1.0).simulations is None
+    unused = make_agent("efe", tiger, planner="exact", simulations=5, seconds=1.0)
     assert (unused.simulations, unused.seconds) == (None, None)
-    assert rhoplan.make_agent("efe", rhoplan.make("rocksample-standard")).discount == 0.95
+    assert make_agent("efe", rhoplan.make("rocksample-standard")).discount == 0.95
 
 
 # -- tree search in episodes ------------------------------------------------------------------------------------------
@@ -933,7 +934,7 @@ def test_default_horizons_and_budgets():
 @pytest.mark.parametrize("planner", ["mcts", "pomcp"])
 def test_sampling_episodes_are_reproducible_whatever_the_jobs(planner):
     problem = rhoplan.make("tiger")
-    agent = rhoplan.make_agent("planning", problem, planner=planner, simulations=40, horizon=3)
+    agent = make_agent("planning", problem, planner=planner, simulations=40, horizon=3)
     settings = {"seeds": (42, 123), "episodes": 8}
     rows = [simulate_episodes(problem, agent, **settings, jobs=jobs) for jobs in (1, 1, 2)]
     for other in rows[1:]:
@@ -951,11 +952,11 @@ def test_every_decision_of_every_episode_has_a_search_of_its_own(monkeypatch):
 
     monkeypatch.setattr(TreeSearch, "run", recorded)
     problem = rhoplan.make("tiger")
-    agent = rhoplan.make_agent("planning", problem, planner="pomcp", simulations=30, horizon=3)
+    agent = make_agent("planning", problem, planner="pomcp", simulations=30, horizon=3)
     rows = simulate_episodes(problem, agent, seeds=(42, 123), episodes=6)
     assert len(seeds) == len(set(seeds)) == rows.steps.sum()
     # Twelve first decisions in the same situation: were it one search, they would be one.
-    policy = Policy(shared_graph(problem), agent)
+    policy = GraphPolicy(shared_graph(problem), agent)
     first = [seed for seed in seeds if seed[-1] == 0]
     found = [policy.chooser.search(policy.graph.root, seed).going_values[0] for seed in first]
     assert len(found) == 12
@@ -966,8 +967,7 @@ def test_solved_search_earns_the_rows_of_exact_planning():
     """The agent's own stream leaves the world's alone, so one policy gives identical rows."""
     problem = rhoplan.make("tiger")
     exact, search = (
-        rhoplan.make_agent("planning", problem, horizon=4, planner=planner, simulations=3000)
-        for planner in ("exact", "mcts")
+        make_agent("planning", problem, horizon=4, planner=planner, simulations=3000) for planner in ("exact", "mcts")
     )
     rows = [simulate_episodes(problem, agent, seeds=(42,), episodes=20) for agent in (exact, search)]
     assert np.array_equal(rows[0].reward, rows[1].reward)
@@ -1031,18 +1031,18 @@ def test_sampled_good_rock_turns_bad():
 
 def test_discounted_column_is_that_of_a_plain_loop():
     problem = rhoplan.make("rocksample-standard:n=4,k=2")
-    agent = rhoplan.make_agent("planning", problem)
+    agent = make_agent("planning", problem)
     rows = simulate_episodes(problem, agent, seeds=(42,), episodes=6)
     env = ProblemEnv(problem)
     for episode in range(6):
         env.reset(seed=42 * 10000 + episode)
-        situation, rewards, terminated = rhoplan.initial(problem), [], False
+        situation, rewards, terminated = initial(problem), [], False
         while not terminated:
-            choice = rhoplan.decide(problem, agent, situation).choice
+            choice = decide(problem, agent, situation).choice
             _, reward, terminated, _, info = env.step(env.action_names.index(choice))
             rewards.append(reward)
             if not terminated:
-                situation = rhoplan.observe(problem, situation, choice, info["outcome"])
+                situation = observe(problem, situation, choice, info["outcome"])
         assert rows.reward[episode] == sum(rewards)
         assert rows.steps[episode] == len(rewards)
         wanted = sum(0.95**step * reward for step, reward in enumerate(rewards))
@@ -1051,14 +1051,14 @@ def test_discounted_column_is_that_of_a_plain_loop():
 
 def test_undiscounted_problems_have_one_reward():
     problem = rhoplan.make("tiger")
-    rows = simulate_episodes(problem, rhoplan.make_agent("efe", problem), seeds=(42,), episodes=50)
+    rows = simulate_episodes(problem, make_agent("efe", problem), seeds=(42,), episodes=50)
     assert np.array_equal(rows.reward, rows.discounted)
 
 
 def test_anytime_planner_on_the_classic_instance():
     """The outlook alone is a plan worth 20.15; looking ahead over it adds the checks from afar."""
     problem = rhoplan.make("rocksample-standard")
-    found = rhoplan.simulate(problem, rhoplan.make_agent("planning", problem), episodes=20)
+    found = simulate(problem, make_agent("planning", problem), episodes=20)
     ahead = outlook_at_start(problem)
     assert ahead == pytest.approx(20.15, abs=0.005)
     assert found.truncated == 0

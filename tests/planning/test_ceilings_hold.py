@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import rhoplan
 from rhoplan.errors import LimitError
 from rhoplan.io.model_file import parse_model
 from rhoplan.planning.certified.errands import ErrandPlan
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.apart import comes_apart
 from rhoplan.planning.errands.clairvoyant import ceiling
 
@@ -96,7 +96,7 @@ def test_what_is_no_errand_has_a_ceiling_above_what_a_plan_earns(text: str) -> N
     plan = ErrandPlan(problem, weight=0.0, discount=problem.discount)
 
     assert not comes_apart(problem, plan.survey, discounts=problem.discount < 1)
-    assert ceiling(problem).clairvoyant >= rhoplan.solve(problem, gap=1e-3).lower
+    assert ceiling(problem).clairvoyant >= solve(problem, gap=1e-3).lower
 
 
 def test_with_several_factors_there_is_no_ceiling_then() -> None:

@@ -11,6 +11,7 @@ import rhoplan
 from rhoplan.belief.situation import initial
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.problem import Problem
+from rhoplan.planning.certified.solve import solve
 from seeming import made
 from serving import PATIENCE
 
@@ -144,11 +145,11 @@ def test_many(weight: float) -> None:
 def test_many_claims_what_its_plan_earns_where_a_reward_is_astronomical() -> None:
     """Plans were tied that were less than a share of the largest reward apart."""
     problem = costly()
-    usual = rhoplan.solve(problem, method="many", gap=1e-3, check=True)
+    usual = solve(problem, method="many", gap=1e-3, check=True)
     flat = problem.flat
     tests = [replace(test, cost=1e3 * HUGE) if test.name == "dear" else test for test in flat.tests]
     other = rhoplan.observe_then_commit("dearer", ("ill", "well"), tests=tuple(tests), commits=flat.commits)
-    found = rhoplan.solve(other, method="many", gap=1e-3, check=True)
+    found = solve(other, method="many", gap=1e-3, check=True)
     assert found.certificate is not None
     assert found.certificate.holds
     assert (found.lower, found.upper) == pytest.approx((usual.lower, usual.upper), abs=1e-3)
@@ -156,7 +157,7 @@ def test_many_claims_what_its_plan_earns_where_a_reward_is_astronomical() -> Non
 
 def test_grids() -> None:
     """Who jumps into the pit pays a million to get out; what is claimed there is as large."""
-    policy = rhoplan.solve(made(PIT), method="grids", gap=1e-3).policy
+    policy = solve(made(PIT), method="grids", gap=1e-3).policy
     assert isinstance(policy, GridPolicy)
 
     def check() -> bool:

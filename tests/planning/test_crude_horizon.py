@@ -11,6 +11,7 @@ import rhoplan
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
+from rhoplan.planning.certified.solve import solve
 
 STEPS = 3
 
@@ -43,7 +44,7 @@ def test_they_hold_beside_the_best_plan(name: str, discount: float, deadline: fl
         pytest.skip("what can be done in all places is not looked at without time")
     for weight in (0.0, 1.5):
         for steps in (1, STEPS):
-            exact = rhoplan.solve(problem, weight=weight, discount=discount, horizon=steps, gap=1e-6, method="points")
+            exact = solve(problem, weight=weight, discount=discount, horizon=steps, gap=1e-6, method="points")
             limited = rhoplan.with_horizon(problem, steps)
             found = crude_bounds(limited, weight=weight, discount=discount, deadline=deadline)
             assert -math.inf < found.lower <= exact.upper + 1e-9
@@ -54,7 +55,7 @@ def test_sweeps_that_stop_early_hold_too(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("rhoplan.planning.certified.crude.MOST_SWEEPS", 2)
     for seed in range(6):
         for discount in (1.0, 0.7):
-            exact = rhoplan.solve(endless(seed), discount=discount, horizon=6, gap=1e-6)
+            exact = solve(endless(seed), discount=discount, horizon=6, gap=1e-6)
             limited = rhoplan.with_horizon(endless(seed), 6)
             found = crude_bounds(limited, weight=0.0, discount=discount, deadline=math.inf)
             assert found.lower <= exact.upper + 1e-9
@@ -90,7 +91,7 @@ def test_no_number_of_actions_is_laid_out_for_them(discount: float) -> None:
 
 def test_solve_gives_them_where_there_is_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "loading", lambda: pytest.fail("there is no time to load anything"))
-    found = rhoplan.solve(endless(2), horizon=10**6, seconds=0.0)
+    found = solve(endless(2), horizon=10**6, seconds=0.0)
     assert (found.method, found.stopped_by) == ("range", "time")
     assert math.isfinite(found.lower)
     assert math.isfinite(found.upper)

@@ -9,12 +9,12 @@ import pytest
 
 import rhoplan
 from bridge import ErrandPlan, ErrandPolicy, path_of
-from rhoplan import Situation
+from rhoplan.planning.certified.solve import solve
 from seeming import BESIDE, FORCED, SHUFFLED, TRAP, made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
-from bridge import check_errands
+from bridge import Situation, check_errands
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from bridge import check_errands
     ],
 )
 def test_the_bounds_of_errands_hold(spec: str, weight: float) -> None:
-    found = rhoplan.solve(rhoplan.make(spec), weight=weight, method="errands", check=True).certificate
+    found = solve(rhoplan.make(spec), weight=weight, method="errands", check=True).certificate
     assert found is not None
     assert found.holds
     assert found.vectors > 10
@@ -42,7 +42,7 @@ def test_bounds_that_are_wrong_are_noticed(text: str, weight: float) -> None:
         patch(path_of("comes_apart"), return_value=True),
         patch(path_of("going_on_costs"), return_value=True),
     ):
-        found = rhoplan.solve(problem, weight=weight, method="errands", check=True)
+        found = solve(problem, weight=weight, method="errands", check=True)
     assert found.certificate is not None
     assert not found.certificate.holds
 
@@ -50,7 +50,7 @@ def test_bounds_that_are_wrong_are_noticed(text: str, weight: float) -> None:
 @pytest.mark.parametrize("change", [1e-3, -1e-3])
 def test_a_claim_that_is_off_somewhere_is_noticed(change: float) -> None:
     """A lower bound too high, or an upper one too low, in all situations in which one belief has been moved."""
-    policy = rhoplan.solve(rhoplan.make("inspection:n=2"), method="errands").policy
+    policy = solve(rhoplan.make("inspection:n=2"), method="errands").policy
     assert isinstance(policy, ErrandPolicy)
     assert check_errands(policy, np.random.default_rng(1), most=30).holds
     lower, upper = ErrandPlan.lower, ErrandPlan.upper

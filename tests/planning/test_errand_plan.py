@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import initial
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import END, Action, CachedMenu, Problem
 from rhoplan.planning.certified.errands import ErrandPlan
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.apart import comes_apart
 
 pytest.importorskip("numba", reason="the best tour needs numba")
@@ -22,7 +24,7 @@ pytest.importorskip("numba", reason="the best tour needs numba")
 
 @pytest.mark.parametrize(("spec", "optimum"), [("inspection", -16.544), ("inspection:n=16", -33.588)])
 def test_inspection_is_solved(spec: str, optimum: float) -> None:
-    found = rhoplan.solve(rhoplan.make(spec))
+    found = solve(rhoplan.make(spec))
 
     assert found.method == "errands"
     assert found.converged
@@ -32,9 +34,9 @@ def test_inspection_is_solved(spec: str, optimum: float) -> None:
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_grids_do_not_contradict_the_errands(weight: float) -> None:
     problem = rhoplan.make("inspection:n=2")
-    errands = rhoplan.solve(problem, weight=weight, method="errands")
+    errands = solve(problem, weight=weight, method="errands")
 
-    others = rhoplan.solve(problem, weight=weight, method="points", seconds=20.0, gap=0.01)
+    others = solve(problem, weight=weight, method="points", seconds=20.0, gap=0.01)
 
     assert errands.converged
     assert others.lower - 1e-6 <= errands.upper
@@ -53,20 +55,20 @@ def test_the_lower_bound_of_a_rover_is_what_its_plan_earns(spec: str, known: flo
 
 def test_following_the_policy_earns_the_lower_bound(tmp_path: Path) -> None:
     problem = rhoplan.make("rocksample:n=4,k=2")
-    found = rhoplan.solve(problem, method="errands", seconds=20.0)
+    found = solve(problem, method="errands", seconds=20.0)
     assert found.policy is not None
     found.policy.save(tmp_path / "rover.policy")  # type: ignore[union-attr]
 
-    agent = rhoplan.make_agent(f"solved:{tmp_path / 'rover.policy'}", problem)
+    agent = make_agent(f"solved:{tmp_path / 'rover.policy'}", problem)
 
     assert rhoplan.evaluate(problem, agent).reward >= found.lower - 1e-6
     with pytest.raises(ProblemError, match="solved for"):
-        rhoplan.make_agent(f"solved:{tmp_path / 'rover.policy'}", rhoplan.make("rocksample:n=4,k=3"))
+        make_agent(f"solved:{tmp_path / 'rover.policy'}", rhoplan.make("rocksample:n=4,k=3"))
 
 
 def test_a_discounted_rover_has_a_plan_too() -> None:
     problem = rhoplan.make("rocksample-standard:n=4,k=2")
-    best = rhoplan.solve(problem, seconds=10.0, gap=0.01, method="points")
+    best = solve(problem, seconds=10.0, gap=0.01, method="points")
 
     lower = ErrandPlan(problem, weight=0.0, discount=problem.discount).lower(initial(problem))
 

@@ -17,14 +17,15 @@ from rhoplan.model.problem import END
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.solution import SolveResult
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="the best tour needs numba")
 
 ROVER = "rocksample:n=4,k=2"
 
 
-def both(found: Solution, problem: rhoplan.Problem, path: Path) -> list[BoundedPolicy]:
+def both(found: SolveResult, problem: rhoplan.Problem, path: Path) -> list[BoundedPolicy]:
     """The policy of `found`, and what is read of it from a file."""
     assert isinstance(found.policy, BoundedPolicy)
     found.policy.save(path)
@@ -52,7 +53,7 @@ def on_the_way(problem: rhoplan.Problem, policy: BoundedPolicy) -> list[Situatio
 
 def test_a_policy_has_the_upper_bounds_of_grids(tmp_path: Path) -> None:
     problem = rhoplan.make(ROVER)
-    found = rhoplan.solve(problem)
+    found = solve(problem)
     assert found.method == "errands and grids"
 
     for policy in both(found, problem, tmp_path / "rover"):
@@ -67,9 +68,9 @@ def test_a_policy_has_the_upper_bounds_of_grids(tmp_path: Path) -> None:
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_where_only_the_walk_connects_the_policy_knows_the_optimum_everywhere(weight: float, tmp_path: Path) -> None:
     problem = rhoplan.make("inspection:n=2")
-    found = rhoplan.solve(problem, weight=weight)
+    found = solve(problem, weight=weight)
     assert found.method == "errands"
-    other = rhoplan.solve(problem, weight=weight, method="points", seconds=20.0, gap=0.01).policy
+    other = solve(problem, weight=weight, method="points", seconds=20.0, gap=0.01).policy
     assert isinstance(other, BoundedPolicy)
 
     for policy in both(found, problem, tmp_path / "tour"):
@@ -87,7 +88,7 @@ def test_where_only_the_walk_connects_the_policy_knows_the_optimum_everywhere(we
 
 def test_what_the_start_is_worth_at_most_is_kept_where_nothing_else_is_known(tmp_path: Path) -> None:
     problem = rhoplan.make(ROVER)
-    found = rhoplan.solve(problem, method="errands", discount=0.95)
+    found = solve(problem, method="errands", discount=0.95)
 
     for policy in both(found, problem, tmp_path / "rover"):
         assert policy.value(initial(problem))[1] <= found.upper < math.inf
@@ -123,7 +124,7 @@ def test_a_check_looks_at_the_bounds_of_errands(capsys: pytest.CaptureFixture[st
 
 def test_the_work_is_counted_method_by_method(capsys: pytest.CaptureFixture[str]) -> None:
     told = teller(capsys)
-    together, found = told("solve", ROVER), rhoplan.solve(rhoplan.make(ROVER))
+    together, found = told("solve", ROVER), solve(rhoplan.make(ROVER))
 
     assert len(found.shares) == 2
     assert sum(found.shares) == found.rounds

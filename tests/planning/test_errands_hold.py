@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.situation import initial, observe_all
 from rhoplan.errors import LimitError
+from rhoplan.planning.certified.saved import load_policy
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.clairvoyant import ceiling
 from seeming import (
     BESIDE,
@@ -45,13 +48,13 @@ pytest.importorskip("numba", reason="solving general problems needs numba")
 def test_bounds_of_every_method_contain_the_value(text: str, weight: float, value: float) -> None:
     """Values: by points, and by a recursion of somebody else."""
     problem = made(text)
-    alone = rhoplan.solve(problem, weight=weight, method="points")
+    alone = solve(problem, weight=weight, method="points")
     assert alone.lower - 1e-6 <= value <= alone.upper + 1e-6
-    found = rhoplan.solve(problem, weight=weight)
+    found = solve(problem, weight=weight)
     assert found.lower - 1e-6 <= value <= found.upper + 1e-6
     assert found.converged
     try:
-        errands = rhoplan.solve(problem, weight=weight, method="errands")
+        errands = solve(problem, weight=weight, method="errands")
     except LimitError as refused:
         assert "must come apart into errands" in str(refused)  # noqa: PT017 - or its bounds hold
     else:
@@ -83,7 +86,7 @@ def test_there_is_no_ceiling_where_tours_are_not_all_there_is(text: str) -> None
 def test_what_was_dealt_with_may_be_worth_a_test() -> None:
     """Bounds of actions, and of situations later on, where information has a price."""
     problem = made(STILL_TESTED)
-    policy = rhoplan.solve(problem, weight=1.0).policy
+    policy = solve(problem, weight=1.0).policy
     assert policy is not None
     later = observe_all(problem, [("say-a", "done")])
     assert policy.actions(initial(problem))["say-a"][1] >= 0.593147 - 1e-6
@@ -96,13 +99,13 @@ def test_ceilings_stay_what_they_are_where_ending_is_best() -> None:
     assert ceiling(rhoplan.make("rocksample:n=5,k=3")).tight
     assert ceiling(rhoplan.make("inspection")).optimum is not None
     assert ceiling(rhoplan.make("inspection:n=2,move_cost=0")).optimum is None
-    assert rhoplan.solve(rhoplan.make("inspection")).method == "errands"
+    assert solve(rhoplan.make("inspection")).method == "errands"
 
 
 def test_the_policy_that_comes_back_earns_what_the_lower_bound_says() -> None:
     problem = made(TRAP)
-    found = rhoplan.solve(problem)
-    agent = rhoplan.Agent("solved", planner=FollowRule(rule=found.policy))
+    found = solve(problem)
+    agent = BoundAgent("solved", planner=FollowRule(rule=found.policy))
     assert rhoplan.evaluate(problem, agent).discounted >= found.lower - 1e-6
 
 
@@ -118,12 +121,12 @@ actions:
     - {{at: x, to: xb, reward: {{b: {{good: 1, bad: -1}}}}}}
     - {{at: xa, ends: true, reward: {{b: {{good: 1, bad: -1}}}}}}
 """
-    found = rhoplan.solve(made(text), method="errands")
+    found = solve(made(text), method="errands")
     assert found.policy is not None
     found.policy.save(tmp_path / "p")
-    rhoplan.load_policy(tmp_path / "p", made(text))
+    load_policy(tmp_path / "p", made(text))
     other = text.replace("{at: xa, ends: true, reward: {b: {good: 1, bad: -1}}}",
                          "{at: xa, ends: true, reward: {b: {good: 90, bad: 80}}}")  # fmt: skip
     assert other != text
     with pytest.raises(rhoplan.ProblemError, match="has other numbers: solve it again"):
-        rhoplan.load_policy(tmp_path / "p", made(other))
+        load_policy(tmp_path / "p", made(other))

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.pomdpx import parse_pomdpx
 from rhoplan.io.writer import write_model
 from rhoplan.model.check import check_problem
@@ -105,9 +107,9 @@ def test_its_policy_says_what_the_look_is_worth(drawn):
 
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_a_plan_does_not_discount_what_follows_it(drawn, apart, weight):
-    (shown,) = rhoplan.decide(drawn, rhoplan.make_agent("planning-ig", drawn, weight=weight, horizon=3)).actions
+    (shown,) = rhoplan.decide(drawn, make_agent("planning-ig", drawn, weight=weight, horizon=3)).actions
 
-    agents = [rhoplan.make_agent("planning-ig", one, weight=weight, horizon=2) for _, one in apart]
+    agents = [make_agent("planning-ig", one, weight=weight, horizon=2) for _, one in apart]
     best = [
         max(act.value for act in rhoplan.decide(p, agent).actions) for (_, p), agent in zip(apart, agents, strict=True)
     ]
@@ -122,9 +124,7 @@ def test_tree_searches_do_not_discount_what_follows_it(drawn, planner):
     """The same search where a look takes a step finds the same, but for the discount: same tree, same seed."""
     slow = replace(drawn, looks_first=False)
     (seen,), (late,) = (
-        rhoplan.decide(
-            one, rhoplan.make_agent("planning-ig", one, planner=planner, weight=1.0, simulations=300)
-        ).actions
+        rhoplan.decide(one, make_agent("planning-ig", one, planner=planner, weight=1.0, simulations=300)).actions
         for one in (drawn, slow)
     )
 
@@ -133,11 +133,11 @@ def test_tree_searches_do_not_discount_what_follows_it(drawn, planner):
 
 
 def test_scores_do_not_discount_what_follows_it(drawn, apart):
-    agent = rhoplan.make_agent("planning", drawn, horizon=3)
+    agent = make_agent("planning", drawn, horizon=3)
 
     score = evaluate(drawn, agent)
 
-    parts = [(chance, evaluate(one, rhoplan.make_agent("planning", one, horizon=3))) for chance, one in apart]
+    parts = [(chance, evaluate(one, make_agent("planning", one, horizon=3))) for chance, one in apart]
     assert score.discounted == pytest.approx(sum(chance * one.discounted for chance, one in parts))
     assert score.reward == pytest.approx(sum(chance * one.reward for chance, one in parts))
     assert score.steps == pytest.approx(1 + sum(chance * one.steps for chance, one in parts))
@@ -178,7 +178,7 @@ def test_a_model_file_says_so_and_is_read_back(drawn, tmp_path):
 
 
 def test_a_pomdp_file_says_that_it_cannot_say_so(drawn):
-    text = rhoplan.write_pomdp(drawn)
+    text = write_pomdp(drawn)
 
     assert "# The first look takes no time" in text
     assert f"# values are {drawn.discount!r} times what they are." in text

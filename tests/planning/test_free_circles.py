@@ -9,6 +9,7 @@ import pytest
 
 import rhoplan
 from bridge import score_solved
+from rhoplan.planning.certified.solve import solve
 
 END = 1e-4
 """Gap that is asked for."""
@@ -89,7 +90,7 @@ def best(moves: np.ndarray, chance: np.ndarray, stop: np.ndarray, start: np.ndar
 def test_bounds_meet_where_one_can_go_round_for_nothing(seed: int, by_chance: bool) -> None:
     rng = np.random.default_rng(seed)
     given = sheds(rng, int(rng.integers(2, 5)), int(rng.integers(1, 4)), by_chance=by_chance)
-    found = rhoplan.solve(arrays(*given), method="points", gap=END, seconds=60)
+    found = solve(arrays(*given), method="points", gap=END, seconds=60)
     value = best(*given)
     assert found.stopped_by == "gap"
     assert found.lower - 1e-9 <= value <= found.upper + 1e-9
@@ -125,7 +126,7 @@ def corridor(cells: int, cost: float, trap: float) -> rhoplan.Problem:
 @pytest.mark.parametrize("trap", [-10.0, -100.0])
 def test_who_pays_nothing_for_steps_comes_to_know_for_sure(trap: float) -> None:
     """Steps are free: one goes right until there is no doubt left."""
-    found = rhoplan.solve(corridor(4, 0.0, trap), method="points", gap=1e-3, seconds=60)
+    found = solve(corridor(4, 0.0, trap), method="points", gap=1e-3, seconds=60)
     assert found.converged
     assert 10 - 1e-3 <= found.lower <= 10 <= found.upper
     earned = score_solved(found.policy)
@@ -134,8 +135,8 @@ def test_who_pays_nothing_for_steps_comes_to_know_for_sure(trap: float) -> None:
 
 def test_who_pays_for_steps_does_not() -> None:
     """As the bounds of a discount very near 1 say, too."""
-    found = rhoplan.solve(corridor(4, 1.0, -100.0), method="points", gap=1e-3, seconds=60)
-    nearly = rhoplan.solve(corridor(4, 1.0, -100.0), method="points", discount=1 - 1e-6, gap=1e-3, seconds=60)
+    found = solve(corridor(4, 1.0, -100.0), method="points", gap=1e-3, seconds=60)
+    nearly = solve(corridor(4, 1.0, -100.0), method="points", discount=1 - 1e-6, gap=1e-3, seconds=60)
     assert found.converged
     assert found.lower <= nearly.upper + 1e-3
     assert found.upper >= nearly.lower - 1e-3
@@ -178,7 +179,7 @@ def test_no_plan_of_a_few_steps_beats_the_upper_bound(seed: int, weight: float) 
             most = max(most, total)
         return most
 
-    found = rhoplan.solve(problem, method="points", weight=weight, gap=1e-3, seconds=0.3)
+    found = solve(problem, method="points", weight=weight, gap=1e-3, seconds=0.3)
     assert found.lower <= found.upper
     assert value(start, 5) <= found.upper + 1e-9
     assert found.lower <= max(float(stop.max()), 0.0) + weight * entropy(start) + 1e-6
@@ -193,7 +194,7 @@ def test_a_step_that_costs_is_a_way_out_of_a_circle_that_does_not() -> None:
     reward = np.zeros((3, 3, 3))
     reward[1, :2], reward[2, 1] = -0.01, 5.0
     problem = rhoplan.from_arrays(transition, likelihood, reward, start=[0.5, 0.5, 0.0], discount=1.0)
-    found = rhoplan.solve(problem, method="points", gap=END, seconds=20)
+    found = solve(problem, method="points", gap=END, seconds=20)
     assert found.stopped_by == "gap"
     # shake until the likelier outcome of the better state is seen, 2 times on average: 3 - 0.02
     assert found.lower <= 2.98 + 1e-9
@@ -209,7 +210,7 @@ def test_what_tells_nothing_pays_nothing_not_even_by_rounding(start: tuple[float
     likelihood[:, :3, 0] = likelihood[:, 3, 1] = 1.0
     reward[1, :3] = np.array([1.0, -3.0, -3.0])[:, None]
     problem = rhoplan.from_arrays(transition, likelihood, reward, start=[*start, 0.0], discount=1.0)
-    found = rhoplan.solve(problem, method="points", weight=weight, gap=END, seconds=20)
+    found = solve(problem, method="points", weight=weight, gap=END, seconds=20)
     assert found.stopped_by == "gap"
     assert found.lower <= 1e-9
     assert found.upper >= -1e-9

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import rhoplan
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="grids are an extra")
 
@@ -292,7 +292,7 @@ def test_bounds_hold_at_beliefs_between_grid_points(weight: float, discount: flo
         situation = Situation(place, tuple(rng.dirichlet(np.ones(2), 2)))
         low, high = policy.value(situation)
         assert best_within(problem, situation, 3, weight, discount) <= high + 1e-9
-        exact = rhoplan.solve(begun(problem, situation), weight=weight, discount=discount, gap=1e-3, method="points")
+        exact = solve(begun(problem, situation), weight=weight, discount=discount, gap=1e-3, method="points")
         assert low <= exact.upper + 1e-6
         assert exact.lower <= high + 1e-6
         own = policy._lower(policy.place_of(place), situation.beliefs)

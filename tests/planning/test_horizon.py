@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import FixedMenu, FollowRule, _guarded
-from rhoplan import END, Action, Factor, Problem, Situation, branch, initial, with_horizon
+from bridge import FixedMenu, FollowRule, Situation, _guarded, branch, initial
+from rhoplan import END, Action, Factor, Problem, with_horizon
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.planning.certified.solve import solve
 
 WEIGHTS = (0.0, 1.0)
 
@@ -24,7 +26,7 @@ def drawn(seed: int) -> Problem:
     actions = []
     for number in range(2):
         moves, shows = rng.dirichlet(np.ones(states), states), rng.dirichlet(np.full(outcomes, 0.5), states)
-        likelihood, change = rhoplan.seen_after(moves, shows)
+        likelihood, change = rhoplan.from_transition_observation(moves, shows)
         reward = rng.normal(size=states)
         names = tuple(f"o{one}" for one in range(outcomes))
         actions.append(Action(f"a{number}", reward, likelihood, names, ("here",) * outcomes, transition=change))
@@ -62,7 +64,7 @@ def best(problem: Problem, here: Situation, left: int, weight: float) -> float:
 def test_bounds_contain_the_recursion(seed: int, weight: float) -> None:
     problem = drawn(seed)
     for horizon in (1, 2, 4):
-        found = rhoplan.solve(problem, horizon=horizon, weight=weight, gap=1e-6)
+        found = solve(problem, horizon=horizon, weight=weight, gap=1e-6)
         value = best(problem, initial(problem), horizon, weight)
         assert found.stopped_by == "gap"
         assert found.lower - 1e-9 <= value <= found.upper + 1e-9
@@ -73,8 +75,8 @@ def test_bounds_contain_the_recursion(seed: int, weight: float) -> None:
 def test_the_horizon_counts_as_the_exact_planner_counts_it(spec: str, weight: float) -> None:
     problem = replace(rhoplan.make(spec), leaf=None)
     for horizon in (1, 3):
-        decision = rhoplan.decide(problem, rhoplan.Agent("exact", horizon=horizon, weight=weight))
-        found = rhoplan.solve(problem, horizon=horizon, weight=weight, gap=1e-4)
+        decision = rhoplan.decide(problem, BoundAgent("exact", horizon=horizon, weight=weight))
+        found = solve(problem, horizon=horizon, weight=weight, gap=1e-4)
         exact = max(action.value for action in decision.actions)
         slack = 1e-6 * problem.reward_scale
         assert found.lower - slack <= exact <= found.upper + slack
@@ -82,8 +84,8 @@ def test_the_horizon_counts_as_the_exact_planner_counts_it(spec: str, weight: fl
 
 def test_a_longer_horizon_is_worth_more_up_to_none() -> None:
     tiger = rhoplan.make("tiger")
-    found = [rhoplan.solve(tiger, horizon=horizon, gap=1e-4) for horizon in (1, 3, 9)]
-    whole = rhoplan.solve(tiger, gap=1e-4)
+    found = [solve(tiger, horizon=horizon, gap=1e-4) for horizon in (1, 3, 9)]
+    whole = solve(tiger, gap=1e-4)
     assert [one.lower for one in found] == sorted(one.lower for one in found)
     assert found[-1].lower <= whole.upper
     assert found[-1].upper < whole.lower
@@ -94,8 +96,8 @@ def test_being_cut_off_is_no_success(seed: int) -> None:
     """Where nothing is committed to, the last action is not right or wrong because it is the last."""
     problem = drawn(seed)
     limited = rhoplan.with_horizon(problem, 2)
-    agent = rhoplan.Agent("planning", horizon=2, weight=0.0)
-    assert math.isnan(rhoplan.evaluate(problem, agent, cap=3).success)
+    agent = BoundAgent("planning", horizon=2, weight=0.0)
+    assert math.isnan(rhoplan.evaluate(problem, agent, max_steps=3).success)
     assert math.isnan(rhoplan.evaluate(limited, agent).success)
     assert not math.isnan(rhoplan.evaluate(rhoplan.with_horizon(rhoplan.make("tiger"), 2), agent).success)
 
@@ -103,12 +105,12 @@ def test_being_cut_off_is_no_success(seed: int) -> None:
 @pytest.mark.parametrize("horizon", [0, -2])
 def test_a_horizon_below_one_is_refused(horizon: int) -> None:
     with pytest.raises(rhoplan.ProblemError, match=f"horizon must be a whole number of at least 1; it is {horizon}"):
-        rhoplan.solve(rhoplan.make("tiger"), horizon=horizon)
+        solve(rhoplan.make("tiger"), horizon=horizon)
 
 
 def test_the_other_method_has_no_horizon() -> None:
     with pytest.raises(rhoplan.AgentError, match="horizon is for methods grids and points"):
-        rhoplan.solve(rhoplan.make("tiger"), horizon=3, method="reveal")
+        solve(rhoplan.make("tiger"), horizon=3, method="reveal")
 
 
 def test_a_policy_counts_down_and_is_worth_what_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,7 +154,7 @@ def test_settings_that_a_saved_policy_fixes_are_noted(tmp_path: Path, capsys: py
 
 def test_a_situation_without_a_count_is_refused_with_the_way_out() -> None:
     tiger = rhoplan.make("tiger")
-    policy = rhoplan.solve(tiger, horizon=2, gap=0.1).policy
+    policy = solve(tiger, horizon=2, gap=0.1).policy
     assert policy is not None
     assert policy.action(initial(rhoplan.with_horizon(tiger, 2))) == "listen"
     with pytest.raises(rhoplan.EvidenceError, match=r"must be those of with_horizon\(problem, 2\)"):
@@ -178,8 +180,8 @@ def test_the_last_action_of_a_horizon_is_no_commit() -> None:
     problem = rhoplan.from_arrays(one[None], shows, pays, discount=0.9)
     for actions in (1, 2):
         limited = with_horizon(problem, actions)
-        policy = rhoplan.solve(problem, horizon=actions).policy
-        agent = rhoplan.Agent("solved", planner=FollowRule(rule=policy))
+        policy = solve(problem, horizon=actions).policy
+        agent = BoundAgent("solved", planner=FollowRule(rule=policy))
         score = rhoplan.evaluate(limited, agent)
         assert (score.reward, score.tests, score.steps) == (0.0, actions, actions)
         assert score.reward_sd == pytest.approx(10 * actions**0.5)

@@ -11,6 +11,7 @@ import pytest
 
 import rhoplan
 from rhoplan.planning import clock
+from rhoplan.planning.certified.solve import solve
 
 
 def press() -> None:
@@ -66,7 +67,7 @@ def test_who_presses_ctrl_c_at_the_first_bounds_has_them(monkeypatch: pytest.Mon
     rng = np.random.default_rng(0)
     changes, shows = rng.dirichlet(np.ones(4), (3, 4)), rng.dirichlet(np.ones(3), (3, 4))
     problem = rhoplan.from_arrays(changes, shows, rng.uniform(-3, 3, (3, 4, 4)), discount=0.9)
-    whole = rhoplan.solve(problem, gap=1e-4)
+    whole = solve(problem, gap=1e-4)
     work_out = standing.lasting
 
     def interrupted(*given: object) -> object:
@@ -74,7 +75,7 @@ def test_who_presses_ctrl_c_at_the_first_bounds_has_them(monkeypatch: pytest.Mon
         return work_out(*given)
 
     monkeypatch.setattr(standing, "lasting", interrupted)
-    found = rhoplan.solve(problem, gap=1e-4)
+    found = solve(problem, gap=1e-4)
     assert found.stopped_by == "interrupted"
     assert found.method == "points"
     assert found.policy is not None

@@ -15,6 +15,8 @@ from rhoplan.belief.situation import Situation, initial
 from rhoplan.io.policy_writer import write_policy
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.model.problem import Ids, Problem
+from rhoplan.planning.certified.saved import load_policy
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -114,7 +116,7 @@ def test_a_few_steps_are_worth_the_same_by_an_oracle_and_bounds_hold(seed: int, 
     value = recursion(twice, twice.start[None], 4, weight, 0.9)[0]
     assert recursion(small, small.start[None], 4, weight, 0.9)[0] == pytest.approx(value, abs=1e-12)
 
-    found = rhoplan.solve(made(twice), weight=weight, horizon=4, gap=1e-3)
+    found = solve(made(twice), weight=weight, horizon=4, gap=1e-3)
     assert found.lower - 1e-9 <= value <= found.upper + 1e-9
     assert found.converged
 
@@ -123,7 +125,7 @@ def test_a_few_steps_are_worth_the_same_by_an_oracle_and_bounds_hold(seed: int, 
 def test_bounds_are_those_of_the_problem_as_it_is_written(weight: float) -> None:
     problem = made(doubled(draw(3, 3), 3)[0])
     apart = solve_general(compile_problem(problem), weight=weight, discount=0.9, gap=1e-2)
-    together = rhoplan.solve(problem, weight=weight, gap=1e-3, check=True)
+    together = solve(problem, weight=weight, gap=1e-3, check=True)
 
     assert together.converged
     assert together.certificate is not None
@@ -138,10 +140,10 @@ def test_bounds_are_those_of_the_problem_as_it_is_written(weight: float) -> None
 )
 def test_ends_that_look_alike_make_no_information_without_discount(first: str, second: str, shown: str) -> None:
     """They are one end: 2 steps in expectation, and what the outcomes tell of being still there."""
-    found = rhoplan.solve(parse_pomdp(ENDS.format(first=first, second=second, shown=shown)), weight=1.0, gap=1e-4)
+    found = solve(parse_pomdp(ENDS.format(first=first, second=second, shown=shown)), weight=1.0, gap=1e-4)
     one = ENDS.replace(" e1 e2", " e1").replace("0.25 0.25\n", "0.5\n")
     one = "\n".join(line for line in one.splitlines() if ": e2" not in line)
-    other = rhoplan.solve(parse_pomdp(one.format(first="0 1")), weight=1.0, gap=1e-4)
+    other = solve(parse_pomdp(one.format(first="0 1")), weight=1.0, gap=1e-4)
 
     assert found.converged
     assert found.lower <= other.upper
@@ -197,13 +199,13 @@ def test_what_is_seen_is_not_forgotten_for_two_ends_that_are_alike() -> None:
 
     assert found.kinds.tolist() == [0, 1, 2, 3, 4, 5]
     assert sorted(found.sizes.tolist()) == [3, 3, 4]
-    assert rhoplan.solve(problem, gap=1e-4).converged
+    assert solve(problem, gap=1e-4).converged
 
 
 def test_a_policy_speaks_of_every_state(tmp_path: Path) -> None:
     twice, origin = doubled(draw(1, 3), 1)
     problem = made(twice)
-    policy = rhoplan.solve(problem, gap=1e-3).policy
+    policy = solve(problem, gap=1e-3).policy
     assert policy is not None
     place = initial(problem)
     moved = place.beliefs[0].copy()
@@ -214,7 +216,7 @@ def test_a_policy_speaks_of_every_state(tmp_path: Path) -> None:
     assert policy.value(there) == policy.value(place)
     assert policy.action(there) == policy.action(place)
     policy.save(tmp_path / "plan")
-    assert rhoplan.load_policy(tmp_path / "plan", problem).value(there) == policy.value(there)
+    assert load_policy(tmp_path / "plan", problem).value(there) == policy.value(there)
     rows = [np.array(line.split(">")[1].split("<")[0].split(), float) for line in write_policy(policy).splitlines()
             if line.startswith("<Vector")]  # fmt: skip
     assert max(row @ problem.prior for row in rows) == pytest.approx(policy.value(place)[0], abs=1e-9)
@@ -258,7 +260,7 @@ def test_a_rare_outcome_tells_states_apart_though_it_hardly_ever_comes() -> None
     told = np.array([[9e-13, 1e-300]]) / 2
     mean = told.sum()
     gained = float((told * np.log(told / mean * 2)).sum())  # but for what the usual outcome tells, which is less
-    found = rhoplan.solve(problem, weight=1e6, gap=1e-9)
+    found = solve(problem, weight=1e6, gap=1e-9)
     assert found.stopped_by == "precision"  # a step's rounding, a million times
     assert found.lower <= 1e6 * gained / 1e-6 <= found.upper
 
@@ -271,7 +273,7 @@ def unsealed(arrays: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_saved_policy_says_which_states_are_alike(tmp_path: Path) -> None:
     problem = made(doubled(draw(2, 3), 2)[0])
-    policy = rhoplan.solve(problem, gap=1e-3).policy
+    policy = solve(problem, gap=1e-3).policy
     assert policy is not None
     policy.save(tmp_path / "plan")
     with np.load(tmp_path / "plan") as file:
@@ -281,12 +283,12 @@ def test_a_saved_policy_says_which_states_are_alike(tmp_path: Path) -> None:
     for kinds in (np.arange(5), arrays["kinds"][:4], arrays["kinds"] + 1, arrays["kinds"] - 1, np.zeros(5, int)):
         np.savez(tmp_path / "other.npz", **{**arrays, "kinds": kinds})
         with pytest.raises(rhoplan.ProblemError, match="other numbers: solve it again"):
-            rhoplan.load_policy(tmp_path / "other.npz", problem)
+            load_policy(tmp_path / "other.npz", problem)
 
 
 def test_policies_of_versions_that_put_nothing_together_are_read(tmp_path: Path) -> None:
     problem = rhoplan.make("tiger")
-    policy = rhoplan.solve(problem, discount=0.95, method="points").policy
+    policy = solve(problem, discount=0.95, method="points").policy
     assert policy is not None
     policy.save(tmp_path / "plan")
     with np.load(tmp_path / "plan") as file:
@@ -294,7 +296,7 @@ def test_policies_of_versions_that_put_nothing_together_are_read(tmp_path: Path)
     assert arrays["kinds"].tolist() == [0, 1]
     np.savez(tmp_path / "turned.npz", **{**arrays, "kinds": np.array([1, 0])})
     with pytest.raises(rhoplan.ProblemError, match="other numbers: solve it again"):
-        rhoplan.load_policy(tmp_path / "turned.npz", problem)
+        load_policy(tmp_path / "turned.npz", problem)
     del arrays["kinds"]
     np.savez(tmp_path / "old.npz", **arrays)
-    assert rhoplan.load_policy(tmp_path / "old.npz", problem).value(initial(problem)) == policy.value(initial(problem))
+    assert load_policy(tmp_path / "old.npz", problem).value(initial(problem)) == policy.value(initial(problem))

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.information import information, update
+from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.check import checked
@@ -16,7 +18,9 @@ from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined, rows_of, spread
 from rhoplan.planning.certified.lattice.solve import LatticeSearch
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.clock import now
+from rhoplan.scoring.simulate import simulate
 
 
 def search(problem, *, weight=0.0, gap=1e-3, levels=40, discount=None):
@@ -121,7 +125,7 @@ def test_bounds_hold_beside_other_code(seed, weight, discount):
     found = search(problem, weight=weight, discount=discount, levels=9, gap=1e-4)
     lower, upper = found.bounds
     assert best_within(problem, 3, weight, discount) <= upper + 1e-9
-    other = rhoplan.solve(problem, weight=weight, discount=discount, gap=1e-2, seconds=5, method="points")
+    other = solve(problem, weight=weight, discount=discount, gap=1e-2, seconds=5, method="points")
     assert lower <= other.upper + 1e-6
     assert other.lower <= upper + 1e-6
     assert check_grids(found.policy(), np.random.default_rng(seed), most=15).holds
@@ -133,9 +137,9 @@ def test_the_smallest_published_rover_is_solved():
     assert found.bounds == pytest.approx((16.75, 16.75), abs=1e-3)
     policy = found.policy()
     rover = replace(problem, rules={**problem.rules, "solved": policy})
-    estimate = rhoplan.simulate(rover, rhoplan.make_agent("solved", rover), episodes=100)
+    estimate = simulate(rover, make_agent("solved", rover), episodes=100)
     assert abs(estimate.reward - 16.75) < 5 * estimate.reward_se
-    assert policy.value(rhoplan.observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
+    assert policy.value(observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
 
 
 def test_more_rocks_than_fit_as_one_factor_are_bounded():
@@ -148,8 +152,8 @@ def test_more_rocks_than_fit_as_one_factor_are_bounded():
 def test_bounds_in_situations_contain_those_of_points():
     problem = rhoplan.make("rocksample:n=3,k=2")
     grids = search(problem).policy()
-    points = rhoplan.solve(problem, gap=1e-2, seconds=20, method="points").policy
-    situation = rhoplan.observe_all(problem, [])
+    points = solve(problem, gap=1e-2, seconds=20, method="points").policy
+    situation = observe_all(problem, [])
     rng = np.random.default_rng(0)
     for _ in range(8):
         low, high = grids.value(situation)
@@ -158,9 +162,7 @@ def test_bounds_in_situations_contain_those_of_points():
         assert other_low <= high + 1e-6
         actions = [a for a in problem.menu(situation.visible) if not a.ends_episode]
         action = actions[rng.integers(len(actions))]
-        situation = rhoplan.observe(
-            problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))]
-        )
+        situation = observe(problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))])
 
 
 def test_points_that_make_no_difference_share_a_place():
@@ -179,7 +181,7 @@ def test_what_goes_on_for_ever_for_nothing_is_refused():
     with pytest.raises(LimitError, match="for ever"):
         search(problem)
     with pytest.raises(ProblemError, match="for ever"):
-        rhoplan.solve(problem)
+        solve(problem)
 
 
 def test_a_rest_that_costs_nothing_is_not_taken_for_ruin():
@@ -194,7 +196,7 @@ def test_a_rest_that_costs_nothing_is_not_taken_for_ruin():
     problem = Problem(name="bet", factors=factors, start="here", menu=menus.__getitem__)
     with pytest.raises(LimitError, match="circle is free"):
         search(problem)
-    found = rhoplan.solve(problem, gap=1e-4)
+    found = solve(problem, gap=1e-4)
     assert found.method == "points"
     assert found.lower - 1e-9 <= 0.6 <= found.upper + 1e-9
 
@@ -281,7 +283,7 @@ discount: 0.5
 
 def test_where_grids_can_say_nothing_a_plan_is_worth_what_any_is():
     """All that can be done at q leads off the lower grid: it is not worth what other actions are at the least."""
-    found = rhoplan.solve(parse_problem(TO_NOWHERE, file="nowhere.yaml", language="yaml"), method="grids", check=True)
+    found = solve(parse_problem(TO_NOWHERE, file="nowhere.yaml", language="yaml"), method="grids", check=True)
     assert found.lower == pytest.approx(-6, abs=1e-6)
     assert found.upper == pytest.approx(-6, abs=1e-6)
     assert found.first == "stop"
@@ -290,7 +292,7 @@ def test_where_grids_can_say_nothing_a_plan_is_worth_what_any_is():
 
 def test_a_room_that_the_lower_grid_never_comes_to_is_no_fault():
     text = TO_NOWHERE.replace("  to1: {at: p, cost: 6, to: r1}\n  to2: {at: p, cost: 6, to: r2}\n", "")
-    found = rhoplan.solve(parse_problem(text, file="nowhere.yaml", language="yaml"), method="grids", check=True)
+    found = solve(parse_problem(text, file="nowhere.yaml", language="yaml"), method="grids", check=True)
     assert (found.lower, found.upper) == pytest.approx((-6, -6), abs=1e-6)
     assert found.certificate.holds
 
@@ -305,8 +307,8 @@ actions:
   stop: {ends: true, reward: {a: {a0: 0, a1: 0.1}}}
 """
     problem = parse_problem(text, file="ends.yaml", language="yaml")
-    found = rhoplan.solve(problem, method="grids", weight=weight, horizon=2, check=True)
-    exact = rhoplan.solve(problem, method="points", weight=weight, horizon=2, gap=1e-9)
+    found = solve(problem, method="grids", weight=weight, horizon=2, check=True)
+    exact = solve(problem, method="points", weight=weight, horizon=2, gap=1e-9)
     assert found.certificate.holds
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper
@@ -325,7 +327,7 @@ discount: 0.95
     seen = []
     ran = LatticeSearch.run
     monkeypatch.setattr(LatticeSearch, "run", lambda self, tell: seen.append(self.deadline - now()) or ran(self, tell))
-    found = rhoplan.solve(parse_problem(text, file="two.yaml", language="yaml"), gap=1e-5, seconds=3600)
+    found = solve(parse_problem(text, file="two.yaml", language="yaml"), gap=1e-5, seconds=3600)
     assert found.stopped_by == "gap"
     assert found.method.endswith("points")
     assert max(seen) < 60

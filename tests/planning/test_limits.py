@@ -19,9 +19,11 @@ from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
 from rhoplan.model.sparse import Sparse
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.planning.certified.pointbased.compiled import BYTES_PER_ENTRY
 from rhoplan.planning.certified.pointbased.first import first_bounds
 from rhoplan.planning.certified.pointbased.idle import with_stops
@@ -68,7 +70,7 @@ LOOKS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 25, 40)
 def test_bounds_hold_whenever_the_time_runs_out(monkeypatch, looks, weight):
     monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
 
-    found = rhoplan.solve(restarting_tiger(), weight=weight, seconds=1.0, gap=1e-9)
+    found = solve(restarting_tiger(), weight=weight, seconds=1.0, gap=1e-9)
 
     assert found.stopped_by == "time"
     assert math.isfinite(found.lower)
@@ -86,7 +88,7 @@ def test_bounds_hold_whenever_somebody_interrupts(monkeypatch, looks):
     problem = restarting_tiger()
     monkeypatch.setattr(clock, "now", Counted(looks + BEGIN, once))
 
-    found = rhoplan.solve(problem, seconds=1.0, gap=1e-9)
+    found = solve(problem, seconds=1.0, gap=1e-9)
 
     assert found.stopped_by == "interrupted"
     assert found.lower - 1e-6 <= VALUE[0.0] <= found.upper + 1e-6
@@ -95,7 +97,7 @@ def test_bounds_hold_whenever_somebody_interrupts(monkeypatch, looks):
 @cache
 def solved_rover():
     problem = rhoplan.make("rocksample:n=4,k=2")
-    return problem, rhoplan.solve(problem, gap=1e-6)
+    return problem, solve(problem, gap=1e-6)
 
 
 @pytest.mark.parametrize("looks", [0, 3, 10, 30, 100])
@@ -103,7 +105,7 @@ def test_several_factors_have_bounds_whenever_the_time_runs_out(monkeypatch, loo
     problem, exact = solved_rover()
     monkeypatch.setattr(clock, "now", Counted(looks + BEGIN))
 
-    found = rhoplan.solve(problem, seconds=1.0, gap=1e-12)
+    found = solve(problem, seconds=1.0, gap=1e-12)
 
     assert found.lower <= exact.upper
     assert found.upper >= exact.lower
@@ -130,7 +132,7 @@ def test_more_time_for_the_last_resort_gives_closer_bounds(monkeypatch):
 @pytest.mark.parametrize("seed", range(20))
 def test_the_last_resort_holds_beside_a_solved_problem(seed):
     for weight in (0.0, 1.0):
-        exact = rhoplan.solve(drawn(seed), weight=weight, gap=0.1)
+        exact = solve(drawn(seed), weight=weight, gap=0.1)
 
         found = crude_bounds(drawn(seed), weight=weight, discount=0.8, deadline=math.inf)
 
@@ -179,7 +181,7 @@ def test_without_a_discount_the_last_resort_says_what_it_knows():
 @pytest.mark.parametrize("name", ["tiger", "bandit", "diagnosis:n=4"])
 def test_the_last_resort_is_finite_where_tests_cost_and_commits_end(name, weight):
     problem = rhoplan.make(name)
-    exact = rhoplan.solve(problem, weight=weight)
+    exact = solve(problem, weight=weight)
 
     for discount in (1.0, 0.9):
         found = crude_bounds(problem, weight=weight, discount=discount, deadline=-math.inf)
@@ -279,7 +281,7 @@ def test_waiting_for_nothing_is_no_reason_to_refuse(cost):
         best = max(best, paid + float(belief @ [-1.0, -1.0, 1.0]))
         belief, paid = belief @ step, paid - cost
 
-    found = rhoplan.solve(corridor(cost), gap=1e-3, check=True)
+    found = solve(corridor(cost), gap=1e-3, check=True)
 
     assert found.converged
     assert found.lower - 1e-6 <= best <= found.upper + 1e-6
@@ -297,7 +299,7 @@ def test_a_circle_of_two_for_nothing_still_has_bounds():
     reward = np.array([[0.0, 0.0, 0.0], [1.0, -2.0, 0.0]])
     problem = rhoplan.from_arrays(transition, likelihood, reward, start=np.array([0.5, 0.5, 0.0]), discount=1.0)
 
-    found = rhoplan.solve(problem, seconds=2.0, check=True)
+    found = solve(problem, seconds=2.0, check=True)
 
     assert found.lower <= 0.0 <= found.upper  # to go on for ever pays 0, to end pays -0.5 in the mean
     assert found.lower >= -1e-6
@@ -350,12 +352,12 @@ def test_a_state_that_floats_cannot_leave_is_refused_in_one_line():
     likelihood = np.array([[[1.0, 0.0], [0.0, 1.0]]])
     problem = rhoplan.from_arrays(transition, likelihood, np.array([[-1.0, 0.0]]), discount=1.0)
     with pytest.raises(ProblemError, match="some plan must end for sure"):
-        rhoplan.solve(problem)
+        solve(problem)
 
 
 @pytest.mark.parametrize("weight", VALUE)
 def test_a_solve_ends_where_rounding_lets_bounds_come_no_nearer(weight):
-    found = rhoplan.solve(restarting_tiger(), weight=weight, gap=1e-300)
+    found = solve(restarting_tiger(), weight=weight, gap=1e-300)
 
     assert found.stopped_by == "precision"
     assert found.lower <= VALUE[weight] + 1e-6
@@ -372,14 +374,14 @@ def test_a_reward_for_ever_is_refused_in_one_line():
     problem = rhoplan.from_arrays(transition, np.ones((2, 2, 1)), reward, start=np.full(2, 0.5), discount=1.0)
 
     with pytest.raises(ProblemError, match="a reward can be collected for ever") as refused:
-        rhoplan.solve(problem, seconds=5.0)
+        solve(problem, seconds=5.0)
 
     assert "\n" not in str(refused.value)
 
 
 def test_a_problem_larger_than_the_memory_still_has_bounds():
     problem = restarting_tiger()
-    found = rhoplan.solve(problem, memory=1.0)
+    found = solve(problem, memory=1.0)
     assert (found.method, found.stopped_by, found.policy) == ("range", "memory", None)
     assert found.lower <= VALUE[0.0] <= found.upper
     assert math.isfinite(found.upper - found.lower)
@@ -387,13 +389,13 @@ def test_a_problem_larger_than_the_memory_still_has_bounds():
 
 def test_a_problem_larger_than_the_memory_is_refused_where_no_bound_is_known():
     with pytest.raises(LimitError, match="must fit into"):
-        rhoplan.solve(restarting_tiger(), discount=1.0, memory=1.0)
+        solve(restarting_tiger(), discount=1.0, memory=1.0)
 
 
 def test_reading_counts_against_the_time(tmp_path, monkeypatch, capsys):
     """A file that takes longer to read than there is gets bounds all the same, and a line says why they are wide."""
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
     ticks = iter(range(0, 10**9, 3600))
     monkeypatch.setattr("rhoplan.app.cli.solve.time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     monkeypatch.setattr(clock, "loading", lambda: pytest.fail("there is no time to load anything"))
@@ -436,8 +438,8 @@ def test_bounds_hold_where_memory_is_too_small_for_a_single_step(weight: float) 
     rng = np.random.default_rng(0)
     shows, pays = rng.dirichlet(np.ones(30), (40, 3)), np.repeat(rng.normal(size=(40, 3, 1)), 3, axis=2)
     problem = rhoplan.from_arrays(np.repeat(np.eye(3)[None], 40, axis=0), shows, pays, discount=0.9)
-    found = rhoplan.solve(problem, method="points", weight=weight, memory=1e6, gap=1e-3, check=True)
-    wide = rhoplan.solve(problem, method="points", weight=weight, gap=1.0, check=True)
+    found = solve(problem, method="points", weight=weight, memory=1e6, gap=1e-3, check=True)
+    wide = solve(problem, method="points", weight=weight, gap=1.0, check=True)
     assert found.stopped_by == "memory"
     assert found.nodes == 1
     assert found.lower <= wide.lower < wide.upper <= found.upper

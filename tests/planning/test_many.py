@@ -10,11 +10,13 @@ import pytest
 
 import rhoplan
 from rhoplan.advice.case import advise
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.information import information
-from rhoplan.belief.situation import branch, initial
+from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.many import ManySolution, search
 from rhoplan.planning.many.evidence import kinds_of
@@ -214,7 +216,7 @@ def test_policy_is_worth_the_lower_bound(seed: int) -> None:
     found, problem = solved(model), model.problem
     steps = 0
 
-    def worth(situation: rhoplan.Situation) -> float:
+    def worth(situation: Situation) -> float:
         nonlocal steps
         steps += 1
         name = found.policy.action(situation)
@@ -234,7 +236,7 @@ def test_policy_is_worth_the_lower_bound(seed: int) -> None:
 def test_score_of_the_plan_is_what_following_it_gives(seed: int) -> None:
     model = random_model(2000 + seed, most_nodes=1000)
     found, problem = solved(model), model.problem
-    score = rhoplan.evaluate(problem, rhoplan.Agent("rule", planner=FollowRule(rule=found.policy)))
+    score = rhoplan.evaluate(problem, BoundAgent("rule", planner=FollowRule(rule=found.policy)))
     told = found.reward, found.tests, found.success
     assert told == pytest.approx((score.reward, score.tests, score.success), abs=1e-8)
 
@@ -242,7 +244,7 @@ def test_score_of_the_plan_is_what_following_it_gives(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_an_agent_that_plans_so_is_scored_and_told_what_it_does(seed: int) -> None:
     problem = two_states(7, seed=seed)
-    agent = rhoplan.make_agent("planning", problem, planner="many")
+    agent = make_agent("planning", problem, planner="many")
     best, score, ahead = solved_value(problem), rhoplan.evaluate(problem, agent), advise(problem, agent).ahead
     assert score.reward == pytest.approx(best, abs=1e-6)
     assert (ahead.reward, ahead.tests, ahead.right) == pytest.approx((score.reward, score.tests, score.success))
@@ -260,7 +262,7 @@ def test_where_the_gap_closes_the_value_is_the_exact_one(method: str, weight: fl
     problem = two_states(7, seed=4)
     graph = Graph(problem)
     exact = Plan(graph, Information(weight)).values(np.array([graph.root]), 7)[0]
-    found = rhoplan.solve(problem, weight=weight, gap=1e-7, method=method)
+    found = solve(problem, weight=weight, gap=1e-7, method=method)
     assert (found.method, found.stopped_by) == (method, "gap")
     assert found.lower - CLOSE <= exact <= found.upper + CLOSE
 
@@ -316,7 +318,7 @@ def test_kernels_are_given_rows_side_by_side(name: str) -> None:
 @pytest.mark.parametrize("name", ["tiger", "testbed", "four-diseases", "chest-pain"])
 def test_repeatable_and_worked_problems_close_as_well(name: str) -> None:
     problem = rhoplan.make(name)
-    found, other = search(problem, gap=1e-3, seconds=PATIENCE), rhoplan.solve(problem, method="reveal")
+    found, other = search(problem, gap=1e-3, seconds=PATIENCE), solve(problem, method="reveal")
     assert found.stopped_by == other.stopped_by == "gap"
     assert found.lower <= other.upper + CLOSE
     assert other.lower <= found.upper + CLOSE
@@ -368,11 +370,11 @@ def test_same_work_gives_the_same_bounds() -> None:
 
 
 def test_solve_takes_it_where_many_tests_run_once() -> None:
-    found = rhoplan.solve(two_states(12, seed=5))
+    found = solve(two_states(12, seed=5))
     assert (found.method, found.converged) == ("many", True)
-    fewer = rhoplan.solve(two_states(9, seed=5))
+    fewer = solve(two_states(9, seed=5))
     assert fewer.method == "reveal"
-    assert rhoplan.solve(two_states(9, seed=5), method="many").lower == pytest.approx(fewer.lower, abs=2e-3)
+    assert solve(two_states(9, seed=5), method="many").lower == pytest.approx(fewer.lower, abs=2e-3)
 
 
 def test_budget_of_prices_with_many_digits_is_kept() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.situation import branch, initial
 from rhoplan.graph.graph import Graph
@@ -86,7 +87,7 @@ def test_every_bound_holds_the_value_of_exact_look_ahead(
 def test_the_plan_scores_what_following_it_gives(seed: int) -> None:
     problem = random_panels(100 + seed)
     found = search(problem, gap=1e-9, seconds=PATIENCE)
-    score = rhoplan.evaluate(problem, rhoplan.Agent("rule", planner=FollowRule(rule=found.policy)))
+    score = rhoplan.evaluate(problem, BoundAgent("rule", planner=FollowRule(rule=found.policy)))
     assert (found.reward, found.tests, found.success) == pytest.approx(
         (score.reward, score.tests, score.success), abs=1e-8
     )

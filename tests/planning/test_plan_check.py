@@ -8,6 +8,7 @@ import pytest
 import rhoplan
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.certified.solve import solve
 from seeming import made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -45,7 +46,7 @@ def drawn(number: int, states: int = 3) -> Problem:
 
 @pytest.mark.parametrize("weight", [0.3, 1.0])
 def test_beliefs_that_lie_ever_closer_together_are_no_reason_for_an_alarm(weight: float) -> None:
-    found = rhoplan.solve(made(SHRINKING), weight=weight, method="points", check=True)
+    found = solve(made(SHRINKING), weight=weight, method="points", check=True)
     assert found.certificate is not None
     assert found.certificate.holds
 
@@ -137,7 +138,7 @@ def test_rounding_where_nothing_is_worth_anything_is_no_reason_for_an_alarm() ->
         changes[0, :3, :3], changes[1, :3, 3], changes[:, 3, 3] = rng.permutation(np.eye(3)), 1.0, 1.0
         seen[:, :3, 0] = seen[:, 3, 1] = 1.0
         problem = rhoplan.from_arrays(changes, seen, reward, start=[*start, 0.0], discount=1.0)
-        found = rhoplan.solve(problem, method="points", gap=1e-4, seconds=20, check=True)
+        found = solve(problem, method="points", gap=1e-4, seconds=20, check=True)
         assert found.certificate is not None
         assert found.certificate.holds
 
@@ -148,7 +149,7 @@ def test_the_check_of_many_states_makes_no_matrix_of_them() -> None:
         "discount: 0.9\nvalues: reward\nstates: 100000\nactions: 2\nobservations: 2\nT: * identity\nO: * uniform\n"
         "R: 0 : 5 : * : * 1\nR: 1 : 6 : * : * 2\n"
     )
-    found = rhoplan.solve(parse_problem(text, file="many.pomdp", language="pomdp"), gap=1e-3, check=True)
+    found = solve(parse_problem(text, file="many.pomdp", language="pomdp"), gap=1e-3, check=True)
     assert found.certificate is not None
     assert found.certificate.holds
     assert found.certificate.vectors >= 1

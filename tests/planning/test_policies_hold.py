@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.situation import initial, observe_all
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.problem import Problem
-from rhoplan.planning.certified.solution import Solution
+from rhoplan.planning.certified.saved import load_policy
+from rhoplan.planning.certified.solution import SolveResult
+from rhoplan.planning.certified.solve import solve
 from seeming import made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -111,18 +114,20 @@ def flat(text: str) -> Problem:
     return parse_problem(text, file="some.pomdp", language="pomdp")
 
 
-def earned(problem: Problem, found: Solution, cap: int = 60) -> float:
-    return rhoplan.evaluate(problem, rhoplan.Agent("solved", planner=FollowRule(rule=found.policy)), cap=cap).discounted
+def earned(problem: Problem, found: SolveResult, cap: int = 60) -> float:
+    return rhoplan.evaluate(
+        problem, BoundAgent("solved", planner=FollowRule(rule=found.policy)), max_steps=cap
+    ).discounted
 
 
 @pytest.mark.parametrize(("text", "value"), [(SHARP, 9.0), (CHAIN, -2.0)])
 def test_a_policy_knows_a_state_from_the_end_of_doing_nothing(text: str, value: float, tmp_path: Path) -> None:
     problem = flat(text)
-    found = rhoplan.solve(problem, gap=1e-4)
+    found = solve(problem, gap=1e-4)
     assert found.policy is not None
     assert found.lower <= value <= found.upper
     found.policy.save(tmp_path / "p")
-    for policy in (found.policy, rhoplan.load_policy(tmp_path / "p", problem)):
+    for policy in (found.policy, load_policy(tmp_path / "p", problem)):
         low, high = policy.value(initial(problem))
         assert found.lower - 1e-9 <= low <= value + 1e-9
         assert value - 1e-9 <= high <= found.upper + 1e-9
@@ -131,7 +136,7 @@ def test_a_policy_knows_a_state_from_the_end_of_doing_nothing(text: str, value: 
 
 def test_what_follows_an_action_that_does_nothing_counts() -> None:
     problem = flat(SHARP)
-    policy = rhoplan.solve(problem, gap=1e-6).policy
+    policy = solve(problem, gap=1e-6).policy
     assert policy is not None
     heard = observe_all(problem, [("listen", "hear-left")])
 
@@ -143,14 +148,14 @@ def test_what_follows_an_action_that_does_nothing_counts() -> None:
 
 @pytest.mark.parametrize("actions", ["go look", "look go"])
 def test_the_order_of_actions_does_not_matter(actions: str) -> None:
-    found = rhoplan.solve(flat(CIRCLE.format(actions)), weight=5.0, seconds=20.0)
+    found = solve(flat(CIRCLE.format(actions)), weight=5.0, seconds=20.0)
     assert found.converged
     assert found.lower - 1e-6 <= 3.2539472 <= found.upper + 1e-6
 
 
 def test_with_a_discount_the_plan_of_errands_earns_what_it_claims() -> None:
     problem = made(ROCKS)
-    found = rhoplan.solve(problem, method="errands", check=True)
+    found = solve(problem, method="errands", check=True)
     assert found.certificate is not None
     assert found.certificate.holds
     assert earned(problem, found, cap=200) >= found.lower > 51.1

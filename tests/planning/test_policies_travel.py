@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import _guarded
-from rhoplan import initial
+from bridge import _guarded, initial
+from rhoplan.planning.certified.solve import solve
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
     ("tiger", {"method": "points"}),
@@ -25,7 +25,7 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("spec", "asked"), WAYS)
 def test_a_policy_is_the_same_on_the_other_side(spec: str, asked: dict[str, Any]) -> None:
-    policy = rhoplan.solve(rhoplan.make(spec), gap=0.5, **asked).policy
+    policy = solve(rhoplan.make(spec), gap=0.5, **asked).policy
     assert policy is not None
     start = initial(policy.origin)
     there = pickle.loads(pickle.dumps(policy))

@@ -25,6 +25,7 @@ from rhoplan.planning.certified.pointbased.graph import (
 from rhoplan.planning.certified.pointbased.lean import LEFT_OUT, LONG, choose_start
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import Search
+from rhoplan.planning.certified.solve import solve
 
 STAGES, GRADES = 3, 2
 """Steps of work on a casting, and how good it is: the first grade has no fault."""
@@ -61,7 +62,7 @@ def castings(seed: int) -> rhoplan.Problem:
 
 @pytest.mark.parametrize("seed", [3, 5])
 def test_bounds_meet_where_tests_never_make_quite_sure(seed: int) -> None:
-    found = rhoplan.solve(castings(seed), method="points", gap=1.0, seconds=100, check=True)
+    found = solve(castings(seed), method="points", gap=1.0, seconds=100, check=True)
     assert found.stopped_by == "gap"
     assert found.certificate is not None
     assert found.certificate.holds

@@ -8,6 +8,7 @@ import pytest
 import rhoplan
 from bridge import _ends, _staying, given, splits
 from rhoplan import ProblemError
+from rhoplan.planning.certified.solve import solve
 from test_supports import SEEDS, moved, problem_of
 
 HARD = (34, 99, 174, 323, 353, 354, 358, 619)
@@ -54,7 +55,7 @@ def test_bounds_meet_at_the_best_way_to_rest(seed: int) -> None:
     )
     truth = best(leads, paid, start)
     try:
-        found = rhoplan.solve(problem, gap=1e-6, seconds=20, check=True)
+        found = solve(problem, gap=1e-6, seconds=20, check=True)
     except ProblemError:
         assert seed not in HARD
         return

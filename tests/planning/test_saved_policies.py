@@ -19,13 +19,14 @@ from rhoplan.model.problem import END, Action, Factor, Problem
 from rhoplan.planning.asked import check_about_states, check_asked, spelt, unbeaten
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy, saved_horizon
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
 
 def test_a_policy_with_a_horizon_is_read_for_the_problem_itself_or_with_that_horizon(tmp_path: Path) -> None:
     tiger, path = rhoplan.make("tiger"), tmp_path / "three"
-    policy = rhoplan.solve(tiger, horizon=3).policy
+    policy = solve(tiger, horizon=3).policy
     assert policy is not None
     policy.save(path)
     assert saved_horizon(path) == 3
@@ -39,7 +40,7 @@ def test_a_policy_with_a_horizon_is_read_for_the_problem_itself_or_with_that_hor
 
 def test_a_policy_names_the_problem_it_was_solved_for(tmp_path: Path) -> None:
     path = tmp_path / "rover"
-    policy = rhoplan.solve(rhoplan.make("rocksample:n=3,k=1"), method="grids", gap=5.0).policy
+    policy = solve(rhoplan.make("rocksample:n=3,k=1"), method="grids", gap=5.0).policy
     assert policy is not None
     policy.save(path)
     assert saved_horizon(path) is None
@@ -64,8 +65,8 @@ def test_what_is_no_policy_is_told_from_what_cannot_be_read(tmp_path: Path) -> N
 
 def test_a_plan_of_errands_brings_no_bounds_of_another_problem(tmp_path: Path) -> None:
     problem = rhoplan.make("rocksample:n=3,k=2")
-    policy = rhoplan.solve(problem, method="errands").policy
-    other = rhoplan.solve(rhoplan.make("rocksample:n=3,k=1"), method="grids", gap=5.0).policy
+    policy = solve(problem, method="errands").policy
+    other = solve(rhoplan.make("rocksample:n=3,k=1"), method="grids", gap=5.0).policy
     assert isinstance(policy, ErrandPolicy)
     policy.save(tmp_path / "own")
     assert load_policy(tmp_path / "own", problem).value(initial(problem)) == policy.value(initial(problem))
@@ -98,7 +99,7 @@ def test_a_policy_is_read_whatever_the_order_in_which_members_of_sets_stand(meth
     one, other = frozenset(TOOLS), frozenset(reversed(TOOLS))
     assert one == other
     assert repr(one) != repr(other)
-    policy = rhoplan.solve(basket(one), method=method, gap=0.5).policy
+    policy = solve(basket(one), method=method, gap=0.5).policy
     assert policy is not None
     policy.save(tmp_path / "basket")
     again = load_policy(tmp_path / "basket", basket(other))

@@ -14,6 +14,7 @@ import pytest
 import rhoplan
 import rhoplan.planning.search
 from rhoplan.belief.information import information, update
+from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.graph.graph import Graph
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.search import SearchResult, TreeSearch, kernels, tree
@@ -40,7 +41,7 @@ def exact(problem, depth, weight=0.0, discount=1.0, situation=None):
 
 def search(problem, method, depth, *, simulations=1000, seed=0, situation=None, **settings) -> SearchResult:
     found = TreeSearch(problem, method=method, depth=depth, **settings)
-    return found.run(situation or rhoplan.initial(problem), simulations=simulations, seed=seed)
+    return found.run(situation or initial(problem), simulations=simulations, seed=seed)
 
 
 # The kernels
@@ -159,7 +160,7 @@ SITUATIONS = [
 @pytest.mark.parametrize(("weight", "discount"), [(0.0, 1.0), (2.0, 0.9)])
 @pytest.mark.parametrize(("place", "rocks"), SITUATIONS)
 def test_solved_tree_of_a_factored_problem_is_the_exact_plan(place, rocks, weight, discount):
-    problem, situation = toy(), rhoplan.Situation(place, tuple(map(np.array, rocks)))
+    problem, situation = toy(), Situation(place, tuple(map(np.array, rocks)))
     found = search(
         problem, "mcts", 4, weight=weight, discount=discount, simulations=100_000, seed=1, situation=situation
     )
@@ -240,7 +241,7 @@ def test_pomcp_is_not_clairvoyant_at_the_depth_limit():
 def test_choices_are_legal_all_along_an_episode(method, name):
     problem = rhoplan.make(name)
     agent = TreeSearch(problem, method=method, depth=4, weight=1.0)
-    situation, rng = rhoplan.initial(problem), np.random.default_rng(3)
+    situation, rng = initial(problem), np.random.default_rng(3)
     for step in range(12):
         menu = problem.menu(situation.visible)
         found = agent.run(situation, simulations=300, seed=(7, step))
@@ -253,7 +254,7 @@ def test_choices_are_legal_all_along_an_episode(method, name):
             assert found.going_visits.sum() + found.ending_visits.sum() == found.simulations == 300
         if found.choice < 0:
             break
-        branches = rhoplan.branch(problem, situation, going[found.choice])
+        branches = branch(problem, situation, going[found.choice])
         situation = branches[rng.choice(len(branches), p=[one.probability for one in branches])].situation
         if situation.visible is rhoplan.END:
             break
@@ -289,8 +290,8 @@ def test_batches_room_and_missing_menus_do_not_change_the_result(method, name, m
 @pytest.mark.parametrize("method", METHODS)
 def test_searches_do_not_disturb_each_other(method):
     problem = rhoplan.make("inspection:n=8")
-    start = rhoplan.initial(problem)
-    elsewhere = rhoplan.Situation((3, 1, 5), start.beliefs)
+    start = initial(problem)
+    elsewhere = Situation((3, 1, 5), start.beliefs)
     alone = search(problem, method, 5, simulations=400, seed=2)
     busy, other = (TreeSearch(problem, method=method, depth=5) for _ in range(2))
     busy.run(elsewhere, simulations=300, seed=9)
@@ -303,11 +304,11 @@ def test_time_limit_is_kept(method, monkeypatch):
     """By a clock that moves on by a hundredth of a second each time somebody looks at it."""
     problem, ticks = rhoplan.make("rocksample:n=7,k=8"), itertools.count()
     monkeypatch.setattr(tree, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 100))
-    found = TreeSearch(problem, method=method, depth=6).run(rhoplan.initial(problem), simulations=None, seconds=0.2)
+    found = TreeSearch(problem, method=method, depth=6).run(initial(problem), simulations=None, seconds=0.2)
     assert found.seconds == pytest.approx(0.21)
     assert next(ticks) == 22
     assert found.simulations > 100
-    hasty = TreeSearch(problem, method=method, depth=6).run(rhoplan.initial(problem), seconds=1e-9)
+    hasty = TreeSearch(problem, method=method, depth=6).run(initial(problem), seconds=1e-9)
     assert 1 <= hasty.simulations <= 16
 
 
@@ -326,7 +327,7 @@ def test_without_actions_that_go_on_there_is_nothing_to_search():
     commit = rhoplan.Commit("stop", np.array([1.0, 3.0]))
     test = rhoplan.Test("look", 0.0, ("a", "b"), np.eye(2), repeatable=False)
     problem = rhoplan.observe_then_commit("once", ("s", "t"), tests=(test,), commits=(commit,))
-    situation = rhoplan.observe(problem, rhoplan.initial(problem), "look", "a")
+    situation = observe(problem, initial(problem), "look", "a")
     for method in METHODS:
         found = search(problem, method, 3, simulations=50, situation=situation)
         assert (found.choice, found.ending, found.value) == (-1, 0, 1.0)
@@ -379,12 +380,12 @@ def test_settings_that_no_search_can_have_are_refused(settings, message):
 def test_budgets_that_make_no_sense_are_refused(budget, message):
     problem = rhoplan.make("tiger")
     with pytest.raises(rhoplan.AgentError, match=message):
-        TreeSearch(problem, method="pomcp", depth=3).run(rhoplan.initial(problem), **budget)
+        TreeSearch(problem, method="pomcp", depth=3).run(initial(problem), **budget)
 
 
 def test_search_after_the_end_is_refused():
     problem = rhoplan.make("tiger")
-    ended = rhoplan.Situation(rhoplan.END, rhoplan.initial(problem).beliefs)
+    ended = Situation(rhoplan.END, initial(problem).beliefs)
     with pytest.raises(rhoplan.EvidenceError, match="has ended"):
         TreeSearch(problem, method="mcts", depth=3).run(ended)
 

@@ -12,6 +12,7 @@ from rhoplan.errors import AgentError
 from rhoplan.io.model_file import parse_model
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.planning.certified.mixing import NEGLIGIBLE, mixture, prices_of
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -43,8 +44,8 @@ def test_an_end_that_shows_what_sums_to_all_but_one_is_worth_nothing(row: str) -
     live = {"a": "0.1", "b": "0.2", "c": "0.7"}
     live_turned = " ".join(live[name] for name in "cba")
 
-    one = rhoplan.solve(parse_pomdp(ENDS.format(live=" ".join(live.values()), over=row)), weight=1.0)
-    other = rhoplan.solve(parse_pomdp(ENDS.format(live=live_turned, over=turned)), weight=1.0)
+    one = solve(parse_pomdp(ENDS.format(live=" ".join(live.values()), over=row)), weight=1.0)
+    other = solve(parse_pomdp(ENDS.format(live=live_turned, over=turned)), weight=1.0)
 
     assert one.converged
     assert other.converged
@@ -98,7 +99,7 @@ R: * : end : * : * 0
 
 def test_bounds_of_a_policy_do_not_cross_where_a_penalty_is_huge() -> None:
     problem = parse_pomdp(RISKY)
-    policy = rhoplan.solve(problem, gap=1e-6).policy
+    policy = solve(problem, gap=1e-6).policy
     assert policy is not None
     place = initial(problem)
     for belief in ([0.5, 0.5, 0.0, 0.0], [0.5, 0.4999999999995, 5e-13, 0.0], [0.3, 0.7, 0.0, 0.0]):
@@ -121,7 +122,7 @@ observations: 3
 T: 0 : * 0.4 0.2 0.4
 O: 0 : * 0.4 0.2 0.4
 """
-    found = rhoplan.solve(parse_pomdp(text), weight=weight, check=True)
+    found = solve(parse_pomdp(text), weight=weight, check=True)
     assert found.certificate is not None
     assert found.certificate.holds
 
@@ -139,4 +140,4 @@ def test_a_check_is_not_misled_by_shares_of_states_that_have_been_ruled_out() ->
 
 def test_a_weight_beyond_all_rewards_is_refused() -> None:
     with pytest.raises(AgentError, match=r"weight must be at most 1e\+100"):
-        rhoplan.solve(rhoplan.make("tiger"), weight=1e110, method="points")
+        solve(rhoplan.make("tiger"), weight=1e110, method="points")

@@ -14,6 +14,8 @@ import pytest
 import rhoplan
 from bridge import Bounds, entropy, lookahead_value
 from oracle import Model
+from rhoplan.agents.agent import AGENTS, make_agent
+from rhoplan.planning.certified.solve import solve
 from serving import PATIENCE
 from strategies import Case, Limits, built, random_case
 
@@ -73,7 +75,7 @@ def test_optimum_of_a_known_problem_is_certified(name):
     assert below - CLOSE <= value <= above + CLOSE
     assert above - below < 1e-3
 
-    solution = rhoplan.solve(problem, gap=1e-8, seconds=PATIENCE)
+    solution = solve(problem, gap=1e-8, seconds=PATIENCE)
 
     assert solution.stopped_by == "gap"
     assert solution.lower - CLOSE <= value <= solution.upper + CLOSE
@@ -88,7 +90,7 @@ def test_bounds_overlap_what_look_ahead_proves(seed, weight, discount):
     below, above = look_ahead(case.problem, affordable(case, 3000), weight, discount)
 
     # Whatever the time allows is certified, so a slow machine changes the bounds and not the truth of the claim.
-    solution = rhoplan.solve(case.problem, weight=weight, discount=discount, gap=1e-4, seconds=0.5)
+    solution = solve(case.problem, weight=weight, discount=discount, gap=1e-4, seconds=0.5)
 
     assert solution.lower <= solution.upper + CLOSE
     assert solution.lower <= above + CLOSE
@@ -104,7 +106,7 @@ def test_bounds_meet_the_exact_value_where_every_test_runs_once(seed, weight):
     depth = len(case.model.tests)
     exact, _ = look_ahead(case.problem, depth, weight)
 
-    solution = rhoplan.solve(case.problem, weight=weight, gap=1e-9, seconds=PATIENCE)
+    solution = solve(case.problem, weight=weight, gap=1e-9, seconds=PATIENCE)
 
     assert solution.stopped_by == "gap"
     assert solution.lower <= exact + CLOSE
@@ -117,10 +119,10 @@ def test_bounds_meet_the_exact_value_where_every_test_runs_once(seed, weight):
 @pytest.mark.parametrize("name", ["tiger", "testbed", "diagnosis", "bandit"])
 def test_no_agent_earns_more_than_the_optimum(name):
     problem = rhoplan.make(name)
-    solution = rhoplan.solve(problem, gap=1e-6, seconds=PATIENCE)
-    for agent in rhoplan.AGENTS:
+    solution = solve(problem, gap=1e-6, seconds=PATIENCE)
+    for agent in AGENTS:
         for weight in (0.5, 5.0):
-            score = rhoplan.evaluate(problem, rhoplan.make_agent(agent, problem, weight=weight))
+            score = rhoplan.evaluate(problem, make_agent(agent, problem, weight=weight))
             # An episode cut off at the cap pays no commit, so it could seem better than any plan that ends.
             if score.truncated < 1e-9:
                 assert score.reward <= solution.upper + 1e-8
@@ -128,8 +130,8 @@ def test_no_agent_earns_more_than_the_optimum(name):
 
 def test_agent_that_looks_far_enough_ahead_earns_the_optimum():
     tiger = rhoplan.make("tiger")
-    solution = rhoplan.solve(tiger, gap=1e-7)
-    score = rhoplan.evaluate(tiger, rhoplan.make_agent("planning", tiger, horizon=20))
+    solution = solve(tiger, gap=1e-7)
+    score = rhoplan.evaluate(tiger, make_agent("planning", tiger, horizon=20))
     assert score.reward == pytest.approx(solution.reward, abs=1e-6)
     assert (solution.tests, solution.success) == pytest.approx((score.tests, score.success), abs=1e-6)
     assert solution.first == "listen"
@@ -139,7 +141,7 @@ def test_plan_that_tests_begins_with_a_test():
     rows, commits = [[0.05, 0.95], [0.95, 0.05]], [[10.0, -46.0], [-46.0, 10.0]]
     lopsided = built(Model([1 / 6, 5 / 6], [(0.25, rows, True)], commits))
     found = [lopsided, *(random_case(seed, Limits(states=3, tests=2, once="no", cheapest=1)) for seed in range(30))]
-    solutions = [rhoplan.solve(case.problem, seconds=1.0) for case in found]
+    solutions = [solve(case.problem, seconds=1.0) for case in found]
     assert [s.first.startswith("test") for s in solutions] == [s.tests > CLOSE for s in solutions]
 
 
@@ -147,16 +149,16 @@ def test_reward_of_a_plan_made_with_a_discount_is_counted_without():
     rows, commits = [[0.75, 0.25], [0.25, 0.75]], [[10.0, -32.0], [-32.0, 10.0]]
     problem = built(Model([0.75, 0.25], [(0.125, rows, True)], commits)).problem
 
-    solution = rhoplan.solve(problem, discount=0.9, gap=1e-6)
+    solution = solve(problem, discount=0.9, gap=1e-6)
 
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem, horizon=20, discount=0.9))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=20, discount=0.9))
     assert solution.tests == pytest.approx(score.tests, abs=1e-6)
     assert solution.reward == pytest.approx(score.reward, abs=1e-5)
 
 
 def test_more_weight_buys_no_less_information_and_no_more_reward():
     bandit = rhoplan.make("bandit")
-    solutions = [rhoplan.solve(bandit, weight=weight, gap=1e-6) for weight in (0.0, 1.0, 5.0)]
+    solutions = [solve(bandit, weight=weight, gap=1e-6) for weight in (0.0, 1.0, 5.0)]
     rewards = [solution.reward for solution in solutions]
     assert rewards == sorted(rewards, reverse=True)
     values = [solution.lower for solution in solutions]
@@ -167,7 +169,7 @@ def test_more_weight_buys_no_less_information_and_no_more_reward():
 
 
 def test_no_time_still_gives_bounds():
-    solution = rhoplan.solve(rhoplan.make("diagnosis"), seconds=0.0)
+    solution = solve(rhoplan.make("diagnosis"), seconds=0.0)
     assert solution.stopped_by == "time"
     assert not solution.converged
     # Commit at once below: 10 in one state of four, -50 in three. Above: one test, then all is known.
@@ -176,7 +178,7 @@ def test_no_time_still_gives_bounds():
 
 
 def test_little_time_still_gives_bounds():
-    solution = rhoplan.solve(rhoplan.make("tileworld:n=6"), seconds=0.3, gap=1e-6)
+    solution = solve(rhoplan.make("tileworld:n=6"), seconds=0.3, gap=1e-6)
     assert solution.stopped_by == "time"
     assert solution.lower < solution.upper
 
@@ -185,7 +187,7 @@ def test_little_memory_still_gives_bounds():
     problem = rhoplan.make("tileworld:n=5,partition=overlapping")
     below, above = look_ahead(problem, 4)
 
-    solution = rhoplan.solve(problem, memory=1.0, gap=1e-9, seconds=PATIENCE)
+    solution = solve(problem, memory=1.0, gap=1e-9, seconds=PATIENCE)
 
     assert solution.stopped_by == "memory"
     assert not solution.converged
@@ -195,20 +197,20 @@ def test_little_memory_still_gives_bounds():
 
 
 def test_wide_gap_is_met_at_once():
-    solution = rhoplan.solve(rhoplan.make("tiger"), gap=1000.0)
+    solution = solve(rhoplan.make("tiger"), gap=1000.0)
     assert (solution.stopped_by, solution.rounds, solution.nodes) == ("gap", 0, 1)
     assert (solution.lower, solution.upper) == (-45.0, 9.0)
 
 
 def test_problem_without_tests_is_solved_by_its_best_commit():
     case = built(Model([0.25, 0.75], [], [[4.0, 0.0], [0.0, 4.0]]))
-    solution = rhoplan.solve(case.problem)
+    solution = solve(case.problem)
     assert (solution.lower, solution.upper, solution.first) == (3.0, 3.0, "commit-1")
 
 
 def test_progress_is_told_bounds_that_only_close_in():
     told = []
-    solution = rhoplan.solve(rhoplan.make("bandit"), gap=1e-6, progress=lambda *state: told.append(state))
+    solution = solve(rhoplan.make("bandit"), gap=1e-6, progress=lambda *state: told.append(state))
     assert len(told) == solution.rounds > 1
     lowers, uppers, nodes = zip(*told, strict=True)
     assert list(lowers) == sorted(lowers)
@@ -220,13 +222,13 @@ def test_progress_is_told_bounds_that_only_close_in():
 @pytest.mark.parametrize("setting", [{"weight": -1.0}, {"weight": math.inf}, {"weight": math.nan}, {"gap": 0.0}])
 def test_senseless_settings_are_refused(setting):
     with pytest.raises(rhoplan.AgentError, match="must be"):
-        rhoplan.solve(rhoplan.make("tiger"), **setting)
+        solve(rhoplan.make("tiger"), **setting)
 
 
 @pytest.mark.parametrize("discount", [0.0, -1.0, 1.5])
 def test_senseless_discount_is_refused(discount):
     with pytest.raises(rhoplan.AgentError, match="discount must be"):
-        rhoplan.solve(rhoplan.make("tiger"), discount=discount)
+        solve(rhoplan.make("tiger"), discount=discount)
 
 
 def test_memory_and_time_may_run_out_together(monkeypatch):
@@ -237,6 +239,6 @@ def test_memory_and_time_may_run_out_together(monkeypatch):
         raise rhoplan.LimitError("full")
 
     monkeypatch.setattr(Bounds, "grow", grow_until_full)
-    solution = rhoplan.solve(rhoplan.make("tiger"), seconds=0.0)
+    solution = solve(rhoplan.make("tiger"), seconds=0.0)
     assert solution.stopped_by == "memory"
     assert -45.0 <= solution.lower <= solution.upper <= 9.0

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import initial, observe
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.planning.certified.solve import solve
+from rhoplan.scoring.simulate import simulate
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -33,7 +37,7 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
 
 def test_the_value_of_tiger_lies_between_the_bounds() -> None:
     for weight, value in ((0.0, 19.371368), (1.0, 22.484883)):
-        found = rhoplan.solve(restarting_tiger(), weight=weight, gap=1e-3, check=True)
+        found = solve(restarting_tiger(), weight=weight, gap=1e-3, check=True)
 
         assert found.method == "points"
         assert found.stopped_by == "gap"
@@ -55,7 +59,7 @@ def test_a_search_that_only_chance_would_end_blindly_is_solved() -> None:
     )
     hidden = Problem("hidden", (Factor("it", ("left", "right"), np.array([0.5, 0.5])),), here, FixedMenu(actions))
 
-    found = rhoplan.solve(hidden, method="points", discount=1.0, gap=0.1)
+    found = solve(hidden, method="points", discount=1.0, gap=0.1)
 
     assert found.lower - 1e-6 <= -3.5 <= found.upper + 1e-6
     assert found.stopped_by == "gap"
@@ -63,11 +67,11 @@ def test_a_search_that_only_chance_would_end_blindly_is_solved() -> None:
 
 def test_following_the_policy_is_worth_the_lower_bound(tmp_path: Path) -> None:
     problem = restarting_tiger()
-    found = rhoplan.solve(problem, gap=1e-3)
+    found = solve(problem, gap=1e-3)
     assert found.policy is not None
     found.policy.save(tmp_path / "tiger.policy")
 
-    agent = rhoplan.make_agent(f"solved:{tmp_path / 'tiger.policy'}", problem)
+    agent = make_agent(f"solved:{tmp_path / 'tiger.policy'}", problem)
     score = rhoplan.evaluate(problem, agent)
 
     assert score.discounted + score.discounted_tail >= found.lower - 1e-6
@@ -77,7 +81,7 @@ def test_following_the_policy_is_worth_the_lower_bound(tmp_path: Path) -> None:
 
 def test_a_policy_bounds_every_action_and_says_what_is_proven() -> None:
     problem = restarting_tiger()
-    policy = rhoplan.solve(problem, gap=1e-4).policy
+    policy = solve(problem, gap=1e-4).policy
     assert policy is not None
     situation = initial(problem)
     low, high = policy.value(situation)
@@ -97,7 +101,7 @@ def test_a_policy_bounds_every_action_and_says_what_is_proven() -> None:
 def test_both_ways_of_solving_agree() -> None:
     problem = rhoplan.make("tiger")
     for weight in (0.0, 1.0):
-        reveal, points = (rhoplan.solve(problem, weight=weight, gap=1e-3, method=m) for m in ("reveal", "points"))
+        reveal, points = (solve(problem, weight=weight, gap=1e-3, method=m) for m in ("reveal", "points"))
         assert reveal.lower <= points.upper + 1e-9
         assert points.lower <= reveal.upper + 1e-9
         assert points.stopped_by == reveal.stopped_by == "gap"
@@ -116,7 +120,7 @@ def test_a_sparse_change_is_solved_like_a_dense_one() -> None:
     )  # fmt: skip
     sparse = Problem("sparse", problem.factors, problem.start, FixedMenu(actions), discount=0.95)
 
-    one, other = rhoplan.solve(problem, gap=1e-3), rhoplan.solve(sparse, gap=1e-3)
+    one, other = solve(problem, gap=1e-3), solve(sparse, gap=1e-3)
 
     assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper), abs=1e-12)
 
@@ -124,28 +128,28 @@ def test_a_sparse_change_is_solved_like_a_dense_one() -> None:
 def test_several_factors_and_places_are_solved() -> None:
     """RockSample with one rock: following the policy is worth what the bounds say, and no agent is worth more."""
     problem = rhoplan.make("rocksample:n=3,k=1")
-    found = rhoplan.solve(problem, gap=1e-3, seconds=600)
+    found = solve(problem, gap=1e-3, seconds=600)
     assert found.policy is not None
-    solved = rhoplan.Agent("solved", planner=FollowRule(rule=found.policy))
+    solved = BoundAgent("solved", planner=FollowRule(rule=found.policy))
     reward = rhoplan.evaluate(problem, solved).reward
 
     assert found.stopped_by == "gap"
     assert found.lower - 1e-9 <= reward <= found.upper + 1e-9
-    for name in rhoplan.AGENTS:
-        other = rhoplan.evaluate(problem, rhoplan.make_agent(name, problem)).reward
+    for name in AGENTS:
+        other = rhoplan.evaluate(problem, make_agent(name, problem)).reward
         assert other <= found.upper + 1e-9, name
 
 
 def test_a_policy_is_refused_for_another_problem(tmp_path: Path) -> None:
-    policy = rhoplan.solve(restarting_tiger(), gap=0.1).policy
+    policy = solve(restarting_tiger(), gap=0.1).policy
     assert policy is not None
     policy.save(tmp_path / "p")
 
     with pytest.raises(rhoplan.ProblemError, match="has other numbers: solve it again"):
-        rhoplan.make_agent(f"solved:{tmp_path / 'p'}", rhoplan.make("tiger"))
+        make_agent(f"solved:{tmp_path / 'p'}", rhoplan.make("tiger"))
     (tmp_path / "no").write_text("nothing")
     with pytest.raises(rhoplan.ProblemError, match="must be a policy saved by rhoplan solve"):
-        rhoplan.make_agent(f"solved:{tmp_path / 'no'}", rhoplan.make("tiger"))
+        make_agent(f"solved:{tmp_path / 'no'}", rhoplan.make("tiger"))
 
 
 def endless(reward: float) -> Problem:
@@ -185,7 +189,7 @@ def dark_value(belief: np.ndarray, steps: int) -> float:
 
 
 def test_lost_for_good_unseen_is_worth_nothing_and_no_reason_to_refuse() -> None:
-    found = rhoplan.solve(dark(), gap=1e-3, check=True)
+    found = solve(dark(), gap=1e-3, check=True)
     assert found.stopped_by == "gap"
     assert found.certificate is not None
     assert found.certificate.holds
@@ -209,20 +213,20 @@ def drawn_with_an_end(chance: float) -> Problem:
 
 def test_a_chance_to_end_is_as_good_as_a_discount() -> None:
     """Trials that bear the same gap at every depth went round in circles here, a gap of 12 open."""
-    found = rhoplan.solve(drawn_with_an_end(0.05), gap=1.0, seconds=600)
+    found = solve(drawn_with_an_end(0.05), gap=1.0, seconds=600)
     assert found.stopped_by == "gap"
-    discounted = rhoplan.solve(drawn_with_an_end(0.0), discount=0.95, gap=1.0, seconds=600)
+    discounted = solve(drawn_with_an_end(0.0), discount=0.95, gap=1.0, seconds=600)
     assert found.lower <= discounted.upper
     assert discounted.lower <= found.upper
 
 
 def test_a_refusal_names_the_state_and_the_action_that_make_it_endless() -> None:
     with pytest.raises(rhoplan.ProblemError, match="from state 'lost' nothing leads to an end"):
-        rhoplan.solve(dark(lost=-1.0))
+        solve(dark(lost=-1.0))
     with pytest.raises(rhoplan.ProblemError, match=r"by 'feel' in state '(near|far)'"):
-        rhoplan.solve(dark(wait=0.1))
+        solve(dark(wait=0.1))
     with pytest.raises(rhoplan.ProblemError, match="for ever, if states are seen, by 'stay' in state 'a'"):
-        rhoplan.solve(endless(1.0))
+        solve(endless(1.0))
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
@@ -235,13 +239,13 @@ def test_a_refusal_says_what_can_be_had_for_ever(weight: float) -> None:
     with pytest.raises(
         rhoplan.ProblemError, match="here a reward can be collected for ever, if states are seen, by 'e"
     ):
-        rhoplan.solve(problem, weight=weight)
+        solve(problem, weight=weight)
 
 
 def test_a_test_for_nothing_is_no_reason_to_refuse() -> None:
-    costly = rhoplan.solve(dark(), gap=1e-3)
+    costly = solve(dark(), gap=1e-3)
 
-    found = rhoplan.solve(dark(wait=0.0), seconds=2.0, check=True)
+    found = solve(dark(wait=0.0), seconds=2.0, check=True)
 
     assert found.lower >= costly.lower - 1e-3  # the same tests, for nothing
     assert found.lower <= found.upper <= 10.0
@@ -251,19 +255,19 @@ def test_a_test_for_nothing_is_no_reason_to_refuse() -> None:
 
 def test_what_has_no_certificate_is_refused() -> None:
     with pytest.raises(rhoplan.AgentError, match="weight must be"):
-        rhoplan.solve(endless(-1.0), weight=-1.0)
+        solve(endless(-1.0), weight=-1.0)
     with pytest.raises(rhoplan.RhoplanError):
-        rhoplan.solve(endless(1.0))
+        solve(endless(1.0))
     with pytest.raises(rhoplan.RhoplanError):
-        rhoplan.solve(endless(0.0), weight=1.0)
+        solve(endless(0.0), weight=1.0)
     with pytest.raises(rhoplan.ProblemError, match="observe-then-commit"):
-        rhoplan.solve(endless(-1.0), method="reveal")
-    assert rhoplan.solve(endless(-1.0)).upper == pytest.approx(0.0, abs=1e-6)
+        solve(endless(-1.0), method="reveal")
+    assert solve(endless(-1.0)).upper == pytest.approx(0.0, abs=1e-6)
 
 
 def test_the_command_solves_saves_checks_and_says_how(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, policy = tmp_path / "tiger.pomdp", tmp_path / "out.policy"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
 
     def told(*arguments: str) -> str:
         assert _guarded(list(arguments)) == 0
@@ -299,7 +303,7 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
         assert _guarded(["solve", "tiger", *arguments]) == 2
         assert line in " ".join(capsys.readouterr().err.split())
     with pytest.raises(rhoplan.AgentError, match="check is not for method reveal"):
-        rhoplan.solve(rhoplan.make("tiger"), check=True)
+        solve(rhoplan.make("tiger"), check=True)
     assert _guarded(["solve", "tiger", "--gap", "0.1", "--save", str(tmp_path / "new" / "p")]) == 0
     assert (tmp_path / "new" / "p").exists()
 
@@ -322,7 +326,7 @@ def corridor() -> Problem:
 def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
     """The start mixes beliefs that are told apart later: those have plans of their own, which must be followed."""
     problem = corridor()
-    found = rhoplan.solve(problem, gap=1e-3, seconds=600)
+    found = solve(problem, gap=1e-3, seconds=600)
     assert found.policy is not None
     situation = initial(problem)
     for name, (low, _) in found.policy.actions(situation).items():
@@ -335,8 +339,8 @@ def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
         )
         assert float(action.reward @ situation.belief) + problem.discount * later >= low - 1e-9
 
-    agent = rhoplan.Agent("solved", planner=FollowRule(rule=found.policy))
-    estimate = rhoplan.simulate(problem, agent, episodes=60)
+    agent = BoundAgent("solved", planner=FollowRule(rule=found.policy))
+    estimate = simulate(problem, agent, episodes=60)
     assert estimate.discounted > found.lower - 4 * estimate.discounted_se
 
 
@@ -346,7 +350,7 @@ def test_bounds_that_do_not_hold_end_the_command_with_1(
     from rhoplan.planning.certified.pointbased.check import Certificate
 
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
     monkeypatch.setattr(Certificate, "holds", False)
 
     assert _guarded(["solve", str(path), "--check", "--gap", "0.1"]) == 1
@@ -356,10 +360,10 @@ def test_bounds_that_do_not_hold_end_the_command_with_1(
 @pytest.mark.parametrize("change", ["number", "gone", "weight", "old and short", "old and gone"])
 def test_a_policy_that_was_changed_after_it_was_written_is_refused(tmp_path: Path, change: str) -> None:
     """A number that was raised would be told as certified."""
-    policy = rhoplan.solve(restarting_tiger(), gap=0.1).policy
+    policy = solve(restarting_tiger(), gap=0.1).policy
     assert policy is not None
     policy.save(tmp_path / "p")
-    rhoplan.make_agent(f"solved:{tmp_path / 'p'}", restarting_tiger())
+    make_agent(f"solved:{tmp_path / 'p'}", restarting_tiger())
     with np.load(tmp_path / "p") as held:
         arrays = {name: held[name] for name in held.files}
     told = json.loads(str(arrays.pop("told")))
@@ -378,7 +382,7 @@ def test_a_policy_that_was_changed_after_it_was_written_is_refused(tmp_path: Pat
     with (tmp_path / "p").open("wb") as file:
         np.savez(file, told=np.array(json.dumps(told)), **arrays)
     with pytest.raises(rhoplan.ProblemError, match="it has been changed since: solve it again"):
-        rhoplan.make_agent(f"solved:{tmp_path / 'p'}", restarting_tiger())
+        make_agent(f"solved:{tmp_path / 'p'}", restarting_tiger())
 
 
 def test_bounds_that_cross_are_an_error_and_are_not_told(
@@ -390,7 +394,7 @@ def test_bounds_that_cross_are_an_error_and_are_not_told(
     assert held is not None
     monkeypatch.setattr(Standing, "bounds", property(lambda self: (held(self)[0] + 1, held(self)[1])))
     with pytest.raises(ArithmeticError, match="the bounds cross, at least"):
-        rhoplan.solve(restarting_tiger(), gap=1e-3)
+        solve(restarting_tiger(), gap=1e-3)
     assert _guarded(["solve", "tiger", "--method", "points", "--discount", "0.9"]) == 1
     said = capsys.readouterr()
     assert "the bounds cross" in said.err
@@ -407,7 +411,7 @@ def test_who_does_not_wait_for_the_score_has_the_bounds(
 
     monkeypatch.setattr(scoring, "score_solved", stopped)
     path = tmp_path / "tiger.pomdp"
-    path.write_text(rhoplan.write_pomdp(restarting_tiger()))
+    path.write_text(write_pomdp(restarting_tiger()))
     assert _guarded(["solve", str(path), "--score", "--gap", "0.1"]) == 0
     said = capsys.readouterr().out
     assert "value    between 19." in said

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.belief.situation import branch, initial
 from rhoplan.planning.certified.pointbased import supports
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.pointbased.solve import solve_general
 from rhoplan.planning.certified.pointbased.supports import by_supports, is_free_in_some, split
 from rhoplan.planning.certified.saved import load_policy
+from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.solved import score_solved
 
 END = 1e-5
@@ -100,7 +102,7 @@ def test_there_are_such_problems() -> None:
 def test_bounds_meet_where_one_must_know_where_staying_is_free(seed: int) -> None:
     given = moved(np.random.default_rng(seed))
     problem = problem_of(*given)
-    found = rhoplan.solve(problem, method="points", gap=END, seconds=60, check=True)
+    found = solve(problem, method="points", gap=END, seconds=60, check=True)
     value = best(*given)
     assert found.lower - 1e-9 <= value <= found.upper + 1e-9
     assert found.converged
@@ -115,19 +117,19 @@ def test_policies_are_followed_saved_and_loaded(
 ) -> None:
     monkeypatch.setattr(supports, "LARGEST", (largest,))
     problem = problem_of(*moved(np.random.default_rng(seed)))
-    found = rhoplan.solve(problem, method="points", gap=END, seconds=1)
+    found = solve(problem, method="points", gap=END, seconds=1)
     found.policy.save(tmp_path / "plan.policy")
     loaded = load_policy(tmp_path / "plan.policy", problem)
     earned = score_solved(loaded)
     assert earned.kind == "exact"
     assert earned.value >= found.lower - 1e-9  # nothing pays: what was cut off can only cost
-    ahead = [rhoplan.initial(problem)]
+    ahead = [initial(problem)]
     for situation in ahead[:30]:
         low, high = found.policy.value(situation)
         assert low <= high + 1e-9
         assert loaded.value(situation) == (low, high)
         action = next(one for one in problem.menu(situation.visible) if one.name == loaded.action(situation))
-        ahead += [each.situation for each in rhoplan.branch(problem, situation, action)]
+        ahead += [each.situation for each in branch(problem, situation, action)]
 
 
 def noisy(rng: np.random.Generator) -> rhoplan.Problem:
@@ -170,11 +172,11 @@ def test_all_states_of_a_part_are_possible(seed: int) -> None:
     assert (parts.start > 0).all()
     for pair in range(parts.pairs):
         size = int(parts.sizes[model.pair_class[pair]])
-        for branch in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
-            begin = model.branch_row[branch]
+        for number in range(model.pair_branch[pair], model.pair_branch[pair + 1]):
+            begin = model.branch_row[number]
             columns = model.column[model.row[begin] : model.row[begin + size]].tolist()
-            held[model.branch_target[branch]] |= set(columns)
-            assert set(columns) == set(range(int(parts.sizes[model.branch_target[branch]])))
+            held[model.branch_target[number]] |= set(columns)
+            assert set(columns) == set(range(int(parts.sizes[model.branch_target[number]])))
     reached = [home for home in range(parts.classes) if held[home]]
     assert set(range(parts.classes)) - set(reached) <= {parts.start_class}
 

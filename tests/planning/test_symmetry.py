@@ -11,7 +11,7 @@ import pytest
 import rhoplan
 from oracle import Model
 from rhoplan.graph.graph import Graph
-from rhoplan.planning.certified.solve import Bounds
+from rhoplan.planning.certified.solve import Bounds, solve
 from rhoplan.planning.certified.symmetry import LARGEST_GROUP, _key, is_symmetry, state_symmetries
 from rhoplan.planning.exact import Plan
 from serving import PATIENCE
@@ -126,14 +126,14 @@ def without_symmetries(problem, **settings):
     with pytest.MonkeyPatch.context() as patch:
         module = sys.modules[Bounds.__module__]
         patch.setattr(module, "state_symmetries", lambda known: np.arange(len(known.states))[None, :])
-        return rhoplan.solve(problem, **settings)
+        return solve(problem, **settings)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 @pytest.mark.parametrize("spec", ["tiger", "testbed", "diagnosis", "diagnosis:n=8,cost=3", "bandit", "tileworld:n=2"])
 def test_solving_with_symmetries_gives_the_same_bounds(spec, weight):
     problem, gap = rhoplan.make(spec), 1e-5
-    one = rhoplan.solve(problem, weight=weight, gap=gap, seconds=PATIENCE)
+    one = solve(problem, weight=weight, gap=gap, seconds=PATIENCE)
     other = without_symmetries(problem, weight=weight, gap=gap, seconds=PATIENCE)
     assert one.stopped_by == other.stopped_by == "gap"
     assert other.symmetries == 1 < one.symmetries
@@ -145,7 +145,7 @@ def test_solving_with_symmetries_gives_the_same_bounds(spec, weight):
 @pytest.mark.parametrize("seed", range(12))
 def test_solving_random_problems_with_symmetries_gives_the_same_bounds(seed):
     case = symmetric_case(dice(seed)) if seed % 2 else random_case(seed, Limits(states=4, tests=2, cheapest=1))
-    one = rhoplan.solve(case.problem, gap=1e-4, seconds=1.0)
+    one = solve(case.problem, gap=1e-4, seconds=1.0)
     other = without_symmetries(case.problem, gap=1e-4, seconds=1.0)
     assert max(one.lower, other.lower) <= min(one.upper, other.upper) + 1e-9
 

@@ -13,8 +13,8 @@ from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.problem import Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.general import General, checking
-from rhoplan.planning.certified.solution import Solution
-from rhoplan.planning.certified.solve import usual_method
+from rhoplan.planning.certified.solution import SolveResult
+from rhoplan.planning.certified.solve import solve, usual_method
 from weak import weak_tests
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -24,7 +24,7 @@ def asked(gap: float) -> General:
     return General(rhoplan.make("tiger"), 0.0, 1.0, gap, clock.now() + 60, 1e9, None, check=False)
 
 
-def found(method: str, lower: float, upper: float, stopped_by: str, rounds: int) -> Solution:
+def found(method: str, lower: float, upper: float, stopped_by: str, rounds: int) -> SolveResult:
     done = asked(0.5)._solution(lower, upper, stopped_by, f"first of {method}")
     return replace(done, method=method, rounds=rounds, nodes=10 * rounds)
 
@@ -50,7 +50,7 @@ def test_where_there_was_time_for_little_the_range_of_rewards_may_be_closer(
     problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), np.full((1, 2, 2), 0.5), pays, discount=0.5)
     wide = found("points", -50.0, 3.0, "time", rounds)
     monkeypatch.setattr(General, "_by_points", lambda self, progress: wide)
-    both = rhoplan.solve(problem, method="points")
+    both = solve(problem, method="points")
     assert both.method == method
     if method == "points":
         assert (both.lower, both.upper, both.stopped_by) == (-50.0, 3.0, "time")
@@ -59,7 +59,7 @@ def test_where_there_was_time_for_little_the_range_of_rewards_may_be_closer(
 
 
 def test_where_the_range_of_rewards_is_best_the_next_policy_is_kept() -> None:
-    policy = rhoplan.solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
+    policy = solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
     poor = replace(found("points", -50.0, 9.0, "time", 1), policy=policy)
     both = asked(0.5)._together([poor, found("range", -2.0, 9.0, "time", 0)])
     assert (both.lower, both.first) == (-2.0, "first of range")
@@ -73,13 +73,13 @@ def test_a_check_takes_a_tenth_of_the_time_within_limits() -> None:
 
 def test_a_method_that_does_not_exist_is_refused() -> None:
     with pytest.raises(rhoplan.AgentError, match=r"method must be one of reveal, many, .*; it is 'guess'"):
-        rhoplan.solve(rhoplan.make("tiger"), method="guess")
+        solve(rhoplan.make("tiger"), method="guess")
 
 
 def test_plans_of_many_tests_are_checked_where_that_is_asked_for() -> None:
     tiger = rhoplan.make("tiger")
-    assert rhoplan.solve(tiger, method="many", gap=1.0).certificate is None
-    certificate = rhoplan.solve(tiger, method="many", gap=1.0, check=True).certificate
+    assert solve(tiger, method="many", gap=1.0).certificate is None
+    certificate = solve(tiger, method="many", gap=1.0, check=True).certificate
     assert certificate is not None
     assert certificate.holds
 

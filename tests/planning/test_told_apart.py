@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -48,7 +49,7 @@ def test_states_that_outcomes_show_for_sure_are_apart_where_that_is_worth_someth
     problem = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), np.eye(2)[None], np.zeros((2, 1)), discount=0.9)
     assert compile_problem(problem, weight=1.0).kinds.tolist() == [0, 1]
     assert compile_problem(problem, weight=0.0).kinds.tolist() == [0, 0]
-    found = rhoplan.solve(problem, weight=1.0, gap=1e-4)
+    found = solve(problem, weight=1.0, gap=1e-4)
     assert found.lower <= np.log(2) / 0.1 <= found.upper
 
 

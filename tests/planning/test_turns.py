@@ -18,6 +18,7 @@ from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.given import given
 from rhoplan.planning.certified.pointbased.supports import LARGEST
 from rhoplan.planning.certified.pointbased.turns import solve_in_turns
+from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.solved import score_solved
 from test_supports import SEEDS, moved, problem_of
 
@@ -116,7 +117,7 @@ def test_who_interrupts_gets_the_bounds_of_both(told: int, monkeypatch: pytest.M
 
 def test_the_policy_of_the_better_search_is_followed_and_both_bounds_are_checked() -> None:
     problem = two_homes(0.2)
-    found = rhoplan.solve(problem, gap=1e-2, seconds=20, check=True)
+    found = solve(problem, gap=1e-2, seconds=20, check=True)
     assert found.certificate is not None
     assert found.certificate.holds
     scored = score_solved(found.policy, seconds=20)
@@ -157,6 +158,6 @@ def test_who_does_not_wait_for_the_check_keeps_the_bounds(monkeypatch: pytest.Mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr(check, "check_plan", interrupted)
-    found = rhoplan.solve(two_homes(0.0), gap=1e-4, seconds=20, check=True)
+    found = solve(two_homes(0.0), gap=1e-4, seconds=20, check=True)
     assert found.converged
     assert found.certificate is None

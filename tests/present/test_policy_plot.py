@@ -12,6 +12,7 @@ import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import Situation
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.present import policy_plot
 
@@ -59,7 +60,7 @@ R: stop : good : * : * -1
 
 
 def solved(spec: str, **settings: Any) -> SolvedPolicy:
-    policy = rhoplan.solve(rhoplan.make(spec), method="points", seconds=600, **settings).policy
+    policy = solve(rhoplan.make(spec), method="points", seconds=600, **settings).policy
     assert policy is not None
     return policy
 
@@ -117,7 +118,7 @@ def test_kinks_are_where_two_plans_are_worth_the_same() -> None:
 def test_bounds_at_certainty_settle_and_still_hold() -> None:
     """A tiger that starts again: to know once where it is is worth the open door and the value of the start."""
     problem = parse_pomdp(TIGER, file="tiger.pomdp")
-    found = rhoplan.solve(problem, gap=1e-4)
+    found = solve(problem, gap=1e-4)
     assert found.policy is not None
     before, after = found.policy.upper_from(np.eye(2)), found.policy.tightened().upper_from(np.eye(2))
     assert np.all(after <= before + 1e-9)
@@ -167,7 +168,7 @@ R: stay : a : a : * {best}
 @pytest.mark.parametrize("best", [2.0, 2e5])
 def test_labels_of_contours_lie_inside_and_are_on_their_contour(tmp_path: Path, drawn: list[Any], best: float) -> None:
     problem = parse_pomdp(THREE.format(start="0.5 0.3 0.2", best=best), file="three.pomdp")
-    policy = rhoplan.solve(problem, gap=1e-3).policy
+    policy = solve(problem, gap=1e-3).policy
     assert policy is not None
     rhoplan.plot_policy(policy, tmp_path / "three.png")
     (axis,) = drawn[0].axes
@@ -191,7 +192,7 @@ def test_corners_that_are_impossible_at_the_start_have_names_and_the_star_is_who
     tmp_path: Path, drawn: list[Any]
 ) -> None:
     problem = parse_pomdp(THREE.format(start="a", best=2), file="three.pomdp")
-    policy = rhoplan.solve(problem, gap=1e-3).policy
+    policy = solve(problem, gap=1e-3).policy
     assert policy is not None
     assert sorted(policy.start_states) == ["a", "b", "c"]
     rhoplan.plot_policy(policy, tmp_path / "three.png")
@@ -217,7 +218,7 @@ def test_levels_are_told_with_as_many_digits_as_it_takes(levels: list[float], wo
 
 def test_title_and_caption_do_not_touch(tmp_path: Path, drawn: list[Any]) -> None:
     problem = parse_pomdp(THREE.format(start="a", best=2), file="three.pomdp")
-    policy = rhoplan.solve(problem, gap=1e-3).policy
+    policy = solve(problem, gap=1e-3).policy
     assert policy is not None
     rhoplan.plot_policy(policy, tmp_path / "three.png")
     (figure,) = drawn

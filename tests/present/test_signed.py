@@ -10,6 +10,7 @@ import pytest
 
 import rhoplan
 from bridge import Case, _guarded, digest, read_signed, signed
+from rhoplan.agents.agent import make_agent
 
 
 def verify(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
@@ -59,7 +60,7 @@ def test_reports_and_what_is_carried_can_be_verified(
 def test_logs_can_be_verified(tmp_path: Path, model: rhoplan.Problem, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     for _ in range(2):
-        case = Case(model, rhoplan.make_agent("planning", model))
+        case = Case(model, make_agent("planning", model))
         case.stop()
         case.append_to(log)
     assert verify(capsys, str(log))[0] == 0

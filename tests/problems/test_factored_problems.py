@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import PUBLISHED_SEEDS, available, coupling
-from rhoplan import END, Problem, ProblemError, Situation, branch
+from bridge import PUBLISHED_SEEDS, Situation, available, branch, coupling, initial
+from rhoplan import END, Problem, ProblemError
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import decide
 from rhoplan.gym import ProblemEnv
+from rhoplan.scoring.simulate import simulate, simulate_episodes
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
 ROCKSAMPLE = {
@@ -70,7 +73,7 @@ RULES = {
 def test_heuristic_rovers_are_the_published_ones(case: tuple[str, str, float]) -> None:
     size, name, weight = case
     problem = rhoplan.make(f"rocksample:{size},layout=appendix")
-    found = rhoplan.simulate(problem, rhoplan.make_agent(name, problem, weight=weight), episodes=500)
+    found = simulate(problem, make_agent(name, problem, weight=weight), episodes=500)
     reward, spread, steps, good, bad = HEURISTICS[case]
     assert (found.reward, found.reward_sd) == pytest.approx((reward, spread), abs=0.00501)
     assert found.steps == pytest.approx(steps, abs=0.0501)
@@ -80,7 +83,7 @@ def test_heuristic_rovers_are_the_published_ones(case: tuple[str, str, float]) -
 @pytest.mark.parametrize(("weight", "size", "reward"), [(5, "n=5,k=3", 8.64), (5, "n=7,k=4", 5.57)])
 def test_weighted_heuristic_rovers_are_those_of_the_text(weight: float, size: str, reward: float) -> None:
     problem = rhoplan.make(f"rocksample:{size},layout=appendix")
-    found = rhoplan.simulate(problem, rhoplan.make_agent("heuristic", problem, weight=weight), episodes=500)
+    found = simulate(problem, make_agent("heuristic", problem, weight=weight), episodes=500)
     assert found.reward == pytest.approx(reward, abs=0.00501)
 
 
@@ -88,8 +91,8 @@ def test_weighted_heuristic_rovers_are_those_of_the_text(weight: float, size: st
 def test_rule_rows_are_the_published_ones(case: tuple[str, str, int, int]) -> None:
     spec, name, episodes, seeds = case
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent(name, problem)
-    found = rhoplan.simulate(problem, agent, episodes=episodes, seeds=PUBLISHED_SEEDS[:seeds])
+    agent = make_agent(name, problem)
+    found = simulate(problem, agent, episodes=episodes, seeds=PUBLISHED_SEEDS[:seeds])
     reward, error = RULES[case]
     assert found.reward == pytest.approx(reward, abs=0.00501)
     assert error is None or found.reward_se == pytest.approx(error, abs=0.00501)
@@ -97,9 +100,7 @@ def test_rule_rows_are_the_published_ones(case: tuple[str, str, int, int]) -> No
 
 def test_declaring_blindly_by_the_prior_beats_the_published_greedy() -> None:
     problem = rhoplan.make("inspection:n=8")
-    blind, greedy = (
-        rhoplan.simulate(problem, rhoplan.make_agent(n, problem), episodes=100) for n in ("blind", "greedy")
-    )
+    blind, greedy = (simulate(problem, make_agent(n, problem), episodes=100) for n in ("blind", "greedy"))
     assert blind.reward > greedy.reward + 50
 
 
@@ -107,7 +108,7 @@ def test_declaring_blindly_by_the_prior_beats_the_published_greedy() -> None:
 def test_navigation_agents_find_the_goal(n: int) -> None:
     problem = rhoplan.make(f"navigation:n={n}")
     for name in ("nav-myopic", "info-gain", "efe"):
-        found = rhoplan.simulate(problem, rhoplan.make_agent(name, problem), seeds=[42, 123], episodes=20)
+        found = simulate(problem, make_agent(name, problem), seeds=[42, 123], episodes=20)
         assert found.success > 0.8
         assert found.success + found.truncated == pytest.approx(1)
 
@@ -121,8 +122,8 @@ def test_rocksample_rows_are_the_published_ones(case: tuple[str, int, tuple[int,
     spec, episodes, seeds = case
     problem = rhoplan.make(spec)
     for name, printed in ROCKSAMPLE[case].items():
-        agent = rhoplan.make_agent(name, problem, weight=weight_of(name))
-        found = rhoplan.simulate(problem, agent, seeds=seeds, episodes=episodes)
+        agent = make_agent(name, problem, weight=weight_of(name))
+        found = simulate(problem, agent, seeds=seeds, episodes=episodes)
         assert (found.reward, found.tallies["good"][0], found.tallies["bad"][0]) == pytest.approx(printed, abs=0.00501)
 
 
@@ -131,8 +132,8 @@ def test_inspection_rows_are_the_published_ones(case: tuple[str, int]) -> None:
     spec, episodes = case
     problem = rhoplan.make(spec)
     for name, (reward, error, tests, missed, accuracy) in INSPECTION[case].items():
-        agent = rhoplan.make_agent(name, problem, weight=weight_of(name))
-        found = rhoplan.simulate(problem, agent, episodes=episodes)
+        agent = make_agent(name, problem, weight=weight_of(name))
+        found = simulate(problem, agent, episodes=episodes)
         right = found.tallies["right_nominal"][0] + found.tallies["right_faulty"][0]
         assert (found.reward, found.reward_se) == pytest.approx((reward, error), abs=0.00501)
         assert found.tests == pytest.approx(tests, abs=0.0501)
@@ -177,10 +178,10 @@ def plain_entropy(belief: np.ndarray) -> float:
 @pytest.mark.parametrize("weight", [0.0, 1.0, 5.0])
 def test_planner_agrees_with_the_plain_recursion(spec: str, depth: int, weight: float) -> None:
     problem = rhoplan.make(spec)
-    agent = rhoplan.Agent("mine", horizon=depth, weight=weight)
+    agent = BoundAgent("mine", horizon=depth, weight=weight)
     decision = rhoplan.decide(problem, agent)
     best = max(action.value for action in decision.actions)
-    assert best == pytest.approx(plain_value(problem, rhoplan.initial(problem), depth, weight), abs=1e-9)
+    assert best == pytest.approx(plain_value(problem, initial(problem), depth, weight), abs=1e-9)
 
 
 def test_moves_tell_nothing_and_only_sampling_changes_a_rock() -> None:
@@ -189,7 +190,7 @@ def test_moves_tell_nothing_and_only_sampling_changes_a_rock() -> None:
         for action in problem.menu(cell):
             assert action.preserves_hidden_state == (action.kind != "sample")
             assert (action.kind == "sample") == (action.name == "sample" and cell in problem.details["places"])
-    decision = rhoplan.decide(problem, rhoplan.make_agent("efe", problem))
+    decision = rhoplan.decide(problem, make_agent("efe", problem))
     assert all(action.information == 0 for action in decision.actions if action.kind == "move")
 
 
@@ -247,17 +248,17 @@ def test_parameters_that_make_no_sense_are_refused(spec: str) -> None:
 def test_large_inspection_is_planned_without_a_flat_state() -> None:
     problem = rhoplan.make("inspection:n=16")
     assert math.prod(len(factor.states) - 1 for factor in problem.factors) == 65_536
-    assert rhoplan.decide(problem, rhoplan.make_agent("efe", problem)).choice in {"south", "east"}
+    assert rhoplan.decide(problem, make_agent("efe", problem)).choice in {"south", "east"}
 
 
 def test_coupling_vanishes_exactly_where_the_hidden_state_is_preserved() -> None:
     """Proposition 3, and its limit: a test that changes what it measures."""
     for spec in ("rocksample", "inspection", "navigation", "tiger", "drilling", "drilling:damage=0"):
         problem = rhoplan.make(spec)
-        for action in rhoplan.decide(problem, rhoplan.make_agent("efe", problem)).actions:
+        for action in rhoplan.decide(problem, make_agent("efe", problem)).actions:
             assert (action.coupling == 0) == (action.preserves_hidden_state or spec == "drilling:damage=0")
     drilling = rhoplan.make("drilling")
-    destructive = [a for a in rhoplan.decide(drilling, rhoplan.make_agent("efe", drilling)).actions if a.coupling > 0]
+    destructive = [a for a in rhoplan.decide(drilling, make_agent("efe", drilling)).actions if a.coupling > 0]
     assert [action.name for action in destructive] == ["drill"]
 
 
@@ -278,14 +279,14 @@ def test_coupling_of_drilling_is_the_divergence_of_the_two_posteriors() -> None:
 def test_episodes_are_those_of_the_environment(spec: str) -> None:
     """Two ways to the same draws: one episode at a time in Gymnasium, all at once on the graph."""
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent("efe", problem, horizon=2)
-    rows = rhoplan.simulate_episodes(problem, agent, seeds=[42], episodes=20, cap=40)
+    agent = make_agent("efe", problem, horizon=2)
+    rows = simulate_episodes(problem, agent, seeds=[42], episodes=20, cap=40)
     for number in range(20):
         env = ProblemEnv(problem, cap=40)
         env.reset(seed=420000 + number)
-        situation, total, over = rhoplan.initial(problem), 0.0, False
+        situation, total, over = initial(problem), 0.0, False
         while not over:
-            choice = rhoplan.decide(problem, agent, situation).choice
+            choice = decide(problem, agent, situation).choice
             _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
             total, over = total + reward, terminated or truncated
             if not over:
@@ -309,8 +310,8 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
 def test_exact_and_simulated_scores_agree(spec: str, agents: tuple[str, ...]) -> None:
     problem = rhoplan.make(spec)
     for name in agents:
-        agent = rhoplan.make_agent(name, problem)
-        exact, found = rhoplan.evaluate(problem, agent, cap=30), rhoplan.simulate(problem, agent, episodes=500, cap=30)
+        agent = make_agent(name, problem)
+        exact, found = rhoplan.evaluate(problem, agent, max_steps=30), simulate(problem, agent, episodes=500, cap=30)
         assert math.fsum(exact.tests_distribution) == pytest.approx(1, abs=1e-8)
         pairs = [
             (getattr(exact, c), getattr(found, c), getattr(found, f"{c}_se")) for c in ("reward", "tests", "truncated")

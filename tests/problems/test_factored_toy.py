@@ -12,8 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import ENDED, Graph, Plan, information, predict
+from bridge import ENDED, Graph, Plan, Situation, branch, information, initial, observe_all, predict
 from rhoplan import Information
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.planning.certified.solve import solve
+from rhoplan.scoring.simulate import simulate
 from strategies import laws
 
 CLOSE = 1e-9
@@ -133,9 +137,9 @@ SITUATIONS = [
 @pytest.mark.parametrize(("place", "rocks"), SITUATIONS)
 def test_decision_shows_the_values_of_plain_recursion(place, rocks, horizon, weight, discount, hopeful):
     problem = toy(hopeful_leaf if hopeful else None)
-    agent = rhoplan.make_agent("planning-ig", problem, horizon=horizon, weight=weight, discount=discount)
+    agent = make_agent("planning-ig", problem, horizon=horizon, weight=weight, discount=discount)
 
-    decision = rhoplan.decide(problem, agent, rhoplan.Situation(place, tuple(map(np.array, rocks))))
+    decision = decide(problem, agent, Situation(place, tuple(map(np.array, rocks))))
 
     wanted = plain_values(place, rocks, horizon, weight, discount, hopeful)
     assert {a.name: a.value for a in decision.actions} == pytest.approx(wanted, abs=CLOSE)
@@ -148,7 +152,7 @@ def test_decision_shows_the_values_of_plain_recursion(place, rocks, horizon, wei
 
 def test_decision_shows_the_parts_of_a_value():
     problem = toy()
-    agent = rhoplan.make_agent("planning-ig", problem, horizon=1, weight=3.0)
+    agent = make_agent("planning-ig", problem, horizon=1, weight=3.0)
     check = rhoplan.decide(problem, agent).actions[1]
     gained = math.log(2) + 0.8 * math.log(0.8) + 0.2 * math.log(0.2)
     assert check.name == "check"
@@ -167,7 +171,7 @@ def test_equal_situations_are_one_node():
     roundabout = [("move", "done"), ("check", "looks-bad"), ("move", "done"), ("check", "looks-good")]
     direct = [("check", "looks-good"), ("move", "done"), ("check", "looks-bad"), ("move", "done")]
     cancelling = [*direct, ("check", "looks-bad"), ("check", "looks-good")]
-    nodes = [graph.node(rhoplan.observe_all(problem, evidence)) for evidence in (roundabout, direct, cancelling)]
+    nodes = [graph.node(observe_all(problem, evidence)) for evidence in (roundabout, direct, cancelling)]
     assert len(set(nodes)) == 1
 
 
@@ -175,7 +179,7 @@ def test_sampling_erases_what_was_known_about_the_rock():
     problem = toy()
     graph = Graph(problem)
     sampled = [
-        graph.node(rhoplan.observe_all(problem, [*checks, ("sample", "done")]))
+        graph.node(observe_all(problem, [*checks, ("sample", "done")]))
         for checks in ([], [("check", "looks-good")], [("check", "looks-bad")] * 2)
     ]
     assert len(set(sampled)) == 1
@@ -208,7 +212,7 @@ def test_branch_agrees_with_the_graph():
             )
             chance = dict(zip(action.outcomes, graph.probability[node, slot], strict=False))
             after = dict(zip(action.outcomes, graph.next[node, slot], strict=False))
-            branches = rhoplan.branch(problem, situation, action)
+            branches = branch(problem, situation, action)
             assert {b.outcome for b in branches} == {outcome for outcome in chance if chance[outcome] > 0}
             for seen in branches:
                 assert chance[seen.outcome] == pytest.approx(seen.probability, abs=1e-14)
@@ -230,7 +234,7 @@ def test_outcome_that_ends_the_episode_has_no_continuation():
     factor = rhoplan.Factor("plank", ("sound", "rotten"), np.array([0.5, 0.5]))
     problem = rhoplan.Problem("plank", (factor,), "start", menus.__getitem__)
 
-    decision = rhoplan.decide(problem, rhoplan.make_agent("planning", problem, horizon=2, discount=0.9))
+    decision = rhoplan.decide(problem, make_agent("planning", problem, horizon=2, discount=0.9))
 
     values = {action.name: action.value for action in decision.actions}
     assert walk.kind == "test"
@@ -247,7 +251,7 @@ def test_place_without_an_ending_is_worth_nothing_at_the_leaf():
     graph = Graph(problem)
     values = [Plan(graph).values(np.array([graph.root]), depth)[0] for depth in range(3)]
     assert values == [0.0, 5.0, 5.0]
-    assert rhoplan.decide(problem, rhoplan.make_agent("planning", problem, horizon=1)).choice == "go"
+    assert rhoplan.decide(problem, make_agent("planning", problem, horizon=1)).choice == "go"
 
 
 # A test that can change what it measures
@@ -300,7 +304,7 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     graph = Graph(rhoplan.Problem("part", (factor,), "here", lambda place: (action,)))
     graph.expand(np.array([graph.root]))
     assert graph.information[graph.root, 0] == pytest.approx(shared, abs=1e-12)
-    branches = rhoplan.branch(graph.problem, rhoplan.initial(graph.problem), action)
+    branches = branch(graph.problem, initial(graph.problem), action)
     for seen in branches:
         o = action.outcomes.index(seen.outcome)
         assert seen.situation.belief == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)
@@ -319,8 +323,8 @@ def test_test_that_resets_the_state_teaches_nothing_about_it():
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_a_factored_problem_is_solved(weight):
     """Eight actions ahead, discounted, leave next to nothing for what comes later: the bounds close on that value."""
-    found = rhoplan.solve(toy(), weight=weight, discount=0.5, gap=1e-3, seconds=300)
-    agent = rhoplan.Agent("deep", 8, weight, discount=0.5)
+    found = solve(toy(), weight=weight, discount=0.5, gap=1e-3, seconds=300)
+    agent = BoundAgent("deep", 8, weight, discount=0.5)
     planned = max(action.value for action in rhoplan.decide(toy(), agent).actions)
 
     assert found.stopped_by == "gap"
@@ -329,8 +333,8 @@ def test_a_factored_problem_is_solved(weight):
 
 
 def test_a_free_circle_without_a_discount_is_solved():
-    found = rhoplan.solve(toy(), gap=1e-3, seconds=300)
-    planned = max(action.value for action in rhoplan.decide(toy(), rhoplan.Agent("deep", 12, 0.0)).actions)
+    found = solve(toy(), gap=1e-3, seconds=300)
+    planned = max(action.value for action in rhoplan.decide(toy(), BoundAgent("deep", 12, 0.0)).actions)
 
     assert found.stopped_by == "gap"
     assert found.upper >= planned - 1e-9
@@ -339,8 +343,8 @@ def test_a_free_circle_without_a_discount_is_solved():
 
 def test_exact_score_of_the_toy_is_what_simulation_finds():
     problem = toy()
-    agent = rhoplan.make_agent("efe", problem)
-    found = rhoplan.simulate(problem, agent, episodes=1000)
+    agent = make_agent("efe", problem)
+    found = simulate(problem, agent, episodes=1000)
     assert abs(rhoplan.evaluate(problem, agent).reward - found.reward) <= 6 * found.reward_se
 
 

@@ -9,8 +9,11 @@ import re
 import pytest
 
 import rhoplan
-from bridge import WORKED_MODELS, _guarded, model_record
-from rhoplan import PROBLEMS, Problem, ProblemError, Situation, parse_model, write_model
+from bridge import WORKED_MODELS, Situation, _guarded, branch, initial, model_record, parse_model, write_model
+from rhoplan import Problem, ProblemError
+from rhoplan.agents.agent import make_agent
+from rhoplan.planning.certified.solve import solve
+from rhoplan.problems.registry import PROBLEMS
 from serving import PATIENCE
 from test_model_file import assert_same
 
@@ -46,7 +49,7 @@ def test_model_says_what_it_is_and_where_its_numbers_come_from(name: str) -> Non
 @models
 def test_best_plan_tests_before_it_commits(name: str) -> None:
     problem = rhoplan.make(name)
-    found = rhoplan.solve(problem, gap=1e-3, seconds=PATIENCE)
+    found = solve(problem, gap=1e-3, seconds=PATIENCE)
     first, value = OPTIMA[name]
     assert found.converged
     assert found.first == first
@@ -60,7 +63,7 @@ def test_best_plan_tests_before_it_commits(name: str) -> None:
 @pytest.mark.parametrize("agent", ["planning", "efe"])
 def test_agents_begin_as_the_best_plan_and_come_close_to_it(name: str, agent: str) -> None:
     problem = rhoplan.make(name)
-    chosen = rhoplan.make_agent(agent, problem)
+    chosen = make_agent(agent, problem)
     assert rhoplan.decide(problem, chosen).choice == OPTIMA[name][0]
     score = rhoplan.evaluate(problem, chosen)
     assert score.truncated < 1e-9
@@ -114,12 +117,12 @@ def in_other_money(problem: Problem, factor: float) -> Problem:
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_other_money_changes_no_advice(name: str, weight: float) -> None:
     problem = rhoplan.make(name)
-    versions = [(problem, rhoplan.make_agent("planning-ig", problem, weight=weight))]
+    versions = [(problem, make_agent("planning-ig", problem, weight=weight))]
     for factor in (0.01, 100.0):
         other = in_other_money(problem, factor)
-        versions.append((other, rhoplan.make_agent("planning-ig", other, weight=weight * factor)))
+        versions.append((other, make_agent("planning-ig", other, weight=weight * factor)))
     seen: set[tuple[object, ...]] = set()
-    todo: list[tuple[float, list[Situation]]] = [(1.0, [rhoplan.initial(p) for p, _ in versions])]
+    todo: list[tuple[float, list[Situation]]] = [(1.0, [initial(p) for p, _ in versions])]
     while todo:
         share, situations = todo.pop()
         belief = situations[0].belief
@@ -130,7 +133,7 @@ def test_other_money_changes_no_advice(name: str, weight: float) -> None:
         decisions = [rhoplan.decide(*version, at) for version, at in zip(versions, situations, strict=True)]
         assert len({decision.choice for decision in decisions}) == 1, (belief, [d.choice for d in decisions])
         ways = [
-            rhoplan.branch(p, at, next(action for action in p.menu(at.visible) if action.name == decisions[0].choice))
+            branch(p, at, next(action for action in p.menu(at.visible) if action.name == decisions[0].choice))
             for (p, _), at in zip(versions, situations, strict=True)
         ]
         if decisions[0].choice not in {commit.name for commit in problem.flat.commits}:
@@ -197,7 +200,7 @@ def test_malformed_file_is_refused_in_one_line_or_is_a_problem(batch: int) -> No
         else:
             rhoplan.check_problem(problem)
             assert parse_model(write_model(problem)).flat.rules == problem.flat.rules
-            decision = rhoplan.decide(problem, rhoplan.make_agent("efe", problem, horizon=1))
+            decision = rhoplan.decide(problem, make_agent("efe", problem, horizon=1))
             assert sum(decision.belief.values()) == pytest.approx(1)
     assert refused >= 10
 

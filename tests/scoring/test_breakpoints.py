@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import UNDECIDED, Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import UNDECIDED, GraphPolicy
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
@@ -36,7 +36,7 @@ def paper_steps(name: str, horizon: int) -> tuple[Problem, tuple[Step, ...]]:
 
 def score_at(problem: Problem, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
     """Reward, tests and success of the ordinary agent, and its choices at the beliefs it decides at."""
-    policy = Policy(shared_graph(problem), Agent("planning-ig", horizon, weight))
+    policy = GraphPolicy(shared_graph(problem), BoundAgent("planning-ig", horizon, weight))
     score = score_policy(policy, World(policy.graph), cap=problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return (score.reward, score.tests, score.success), dict(zip(nodes, policy.choice[nodes], strict=True))

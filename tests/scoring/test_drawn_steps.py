@@ -13,6 +13,7 @@ pytest.importorskip("numba", reason="solving general problems needs numba")
 import rhoplan
 from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
 from rhoplan.planning import clock
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.scoring import solved
 from rhoplan.scoring.side_by_side import Following, drawn_from, followed
@@ -35,7 +36,7 @@ def looking(shows: list[list[float]], **asked: float) -> SolvedPolicy:
     look = Action("look", np.array([1.0, 2.0, 4.0]), np.array(shows), ("left", "right"), ("left", "right"))
     hidden = Factor("state", ("one", "two", "three"), np.full(3, 1 / 3))
     problem = Problem("looking", (hidden,), "start", FixedMenu((look,)), discount=0.5)
-    policy: Any = rhoplan.solve(problem, method="points", **asked).policy
+    policy: Any = solve(problem, method="points", **asked).policy
     assert isinstance(policy, SolvedPolicy)
     return policy
 
@@ -120,28 +121,26 @@ def test_episodes_at_once_hold_no_more_numbers_than_there_is_room_for(
 
 def test_no_batch_repeats_the_one_before(batches: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solved, "MOST_AT_ONCE", 1)
-    drawn = rhoplan.solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
+    drawn = solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
     found = score_solved(drawn, most_nodes=1, episodes=12)
     assert batches == [1] * 12
     assert found.steps_se > 0
 
 
 def test_where_situations_are_wide_few_are_followed_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy = rhoplan.solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
+    policy = solve(rhoplan.make("tiger"), method="points", gap=1.0).policy
     assert score_solved(policy, episodes=2).kind == "exact"
     monkeypatch.setattr(solved, "MOST_NUMBERS", 3)  # one situation of two states
     assert score_solved(policy, episodes=2).kind == "estimated"
 
 
 def test_of_two_episodes_nothing_is_too_rare_to_be_missing() -> None:
-    found = score_solved(
-        rhoplan.solve(rhoplan.make("tiger"), method="points", gap=1.0).policy, most_nodes=1, episodes=2
-    )
+    found = score_solved(solve(rhoplan.make("tiger"), method="points", gap=1.0).policy, most_nodes=1, episodes=2)
     assert found.rarest == 1.0
 
 
 def test_where_another_method_is_estimated_discount_information_and_what_is_cut_off_count_too() -> None:
-    found = rhoplan.solve(rhoplan.make("inspection:n=2"), method="errands", weight=1.0, discount=0.8, gap=1.0)
+    found = solve(rhoplan.make("inspection:n=2"), method="errands", weight=1.0, discount=0.8, gap=1.0)
     policy: Any = found.policy
     exact, drawn = score_solved(policy), score_solved(policy, most_nodes=1, episodes=40)
     assert (exact.kind, drawn.kind) == ("exact", "estimated")

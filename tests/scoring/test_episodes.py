@@ -9,8 +9,23 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import BLOCK, LARGEST_SEED, PUBLISHED_SEEDS, Graph, Streams, Walk, draw_state, outcome_for, path_of
-from rhoplan import END, Action, AgentError, ImpossibleEvidence, simulate, simulate_episodes
+from bridge import (
+    BLOCK,
+    LARGEST_SEED,
+    PUBLISHED_SEEDS,
+    Graph,
+    Streams,
+    Walk,
+    draw_state,
+    initial,
+    observe,
+    outcome_for,
+    path_of,
+)
+from rhoplan import END, Action, AgentError, ImpossibleEvidence
+from rhoplan.agents.agent import AGENTS, make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.scoring.simulate import simulate, simulate_episodes
 
 FALSE_ALARM_SE = 6.0
 """A mean strays this many standard errors with probability 2e-9; hundreds of comparisons stay below 1e-6."""
@@ -20,11 +35,11 @@ def close(estimate: float, error: float, exact: float) -> bool:
     return abs(estimate - exact) <= FALSE_ALARM_SE * error + 1e-12
 
 
-@pytest.mark.parametrize("agent", rhoplan.AGENTS)
+@pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("spec", ["tiger", "testbed", "diagnosis", "bandit:k=3", "tileworld:n=3"])
 def test_simulated_and_exact_scores_agree(spec: str, agent: str) -> None:
     problem = rhoplan.make(spec)
-    chosen = rhoplan.make_agent(agent, problem, weight=5, unit="bits")
+    chosen = make_agent(agent, problem, weight=5, unit="bits")
     exact = rhoplan.evaluate(problem, chosen)
     estimate = simulate(problem, chosen, episodes=400)
     for column in ("reward", "tests", "success", "truncated", "log_score"):
@@ -40,7 +55,7 @@ def test_simulated_and_exact_scores_agree(spec: str, agent: str) -> None:
 def test_agreement_in_another_world_and_with_a_finite_precision() -> None:
     problem, world = rhoplan.make("diagnosis:accuracy=0.7"), rhoplan.make("diagnosis:accuracy=0.9,cost=0.5")
     for precision in (math.inf, 0.3):
-        agent = rhoplan.make_agent("efe", problem, precision=precision)
+        agent = make_agent("efe", problem, precision=precision)
         exact = rhoplan.evaluate(problem, agent, world=world)
         estimate = simulate(problem, agent, world=world, episodes=600)
         for column in ("reward", "tests", "success", "log_score"):
@@ -57,7 +72,7 @@ def test_run_once_tests_and_skewed_prior() -> None:
     problem = rhoplan.observe_then_commit(
         "once", ("good", "bad"), tests=tests, commits=commits, prior=np.array([0.7, 0.3])
     )
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     exact, estimate = rhoplan.evaluate(problem, agent), simulate(problem, agent, episodes=2000)
     assert len(exact.tests_distribution) <= 3
     assert close(estimate.reward, estimate.reward_se, exact.reward)
@@ -67,7 +82,7 @@ def test_run_once_tests_and_skewed_prior() -> None:
 @pytest.mark.parametrize("spec", ["tiger", "bandit"])
 def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> None:
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent("efe", problem, unit="bits")
+    agent = make_agent("efe", problem, unit="bits")
     seeds = PUBLISHED_SEEDS[:2]
     rows = simulate_episodes(problem, agent, seeds=seeds, episodes=20)
     place = 0
@@ -75,15 +90,15 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
         for number in range(20):
             rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
             state = draw_state(rng, problem.prior)
-            situation, paid, steps = rhoplan.initial(problem), 0.0, 0
+            situation, paid, steps = initial(problem), 0.0, 0
             while True:
                 actions = {action.name: action for action in problem.menu(situation.visible)}
-                action = actions[rhoplan.decide(problem, agent, situation).choice]
+                action = actions[decide(problem, agent, situation).choice]
                 paid += float(action.reward[state])
                 if action.ends_episode:
                     break
                 outcome = action.outcomes[outcome_for(rng.random(), action.likelihood[state])]
-                situation = rhoplan.observe(problem, situation, action.name, outcome)
+                situation = observe(problem, situation, action.name, outcome)
                 steps += 1
             assert (rows.reward[place], rows.tests[place]) == (pytest.approx(paid, abs=1e-9), steps)
             assert rows.log_score[place] == pytest.approx(math.log(situation.belief[state]), abs=1e-9)
@@ -93,7 +108,7 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
 def test_first_tiger_episodes_follow_the_stated_draws() -> None:
     """Hear correctly iff the uniform number is below the accuracy; open at a lead of three."""
     problem = rhoplan.make("tiger")
-    rows = simulate_episodes(problem, rhoplan.make_agent("planning", problem), seeds=[42], episodes=50)
+    rows = simulate_episodes(problem, make_agent("planning", problem), seeds=[42], episodes=50)
     for number in range(50):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(420000 + number)))
         rng.choice([0, 1])
@@ -107,7 +122,7 @@ def test_first_tiger_episodes_follow_the_stated_draws() -> None:
 
 def test_agents_with_one_policy_give_identical_rows() -> None:
     problem = rhoplan.make("tiger")
-    planning, efe = (rhoplan.make_agent(name, problem) for name in ("planning", "efe"))
+    planning, efe = (make_agent(name, problem) for name in ("planning", "efe"))
     left = simulate_episodes(problem, planning, seeds=[7], episodes=300)
     right = simulate_episodes(problem, efe, seeds=[7], episodes=300)
     assert np.array_equal(left.reward, right.reward)
@@ -116,7 +131,7 @@ def test_agents_with_one_policy_give_identical_rows() -> None:
 
 def test_result_does_not_depend_on_the_number_of_processes() -> None:
     problem = rhoplan.make("diagnosis")
-    agent = rhoplan.make_agent("efe", problem, precision=2.0)
+    agent = make_agent("efe", problem, precision=2.0)
     told: list[int] = []
     alone = simulate(problem, agent, seeds=[1, 2, 3], episodes=150, progress=told.append)
     assert simulate(problem, agent, seeds=[1, 2, 3], episodes=150, jobs=2) == alone
@@ -126,12 +141,12 @@ def test_result_does_not_depend_on_the_number_of_processes() -> None:
 def test_long_episodes_draw_on() -> None:
     """More uniform numbers than the first block holds, and the cap: truncated episodes pay what they spent."""
     problem = rhoplan.make("testbed:accuracy=0.5001")
-    agent = rhoplan.make_agent("planning-ig", problem, weight=1e9, horizon=1)
+    agent = make_agent("planning-ig", problem, weight=1e9, horizon=1)
     rows = simulate_episodes(problem, agent, seeds=[3], episodes=40, cap=150)
     assert rows.truncated.all()
     assert not rows.success.any()
     assert rows.reward == pytest.approx(-15.0)
-    assert rhoplan.evaluate(problem, agent, cap=150).truncated == pytest.approx(1.0)
+    assert rhoplan.evaluate(problem, agent, max_steps=150).truncated == pytest.approx(1.0)
 
 
 def test_a_stream_goes_on_as_it_would_have_been_drawn_at_once() -> None:
@@ -150,7 +165,7 @@ def test_an_outcome_that_ends_ends_the_episode() -> None:
     look = Action("look", -np.ones(1), np.full((1, 2), 0.5), ("found", "not yet"), (END, "here"))
     factor = rhoplan.Factor("prey", ("hidden",), np.ones(1))
     problem = rhoplan.Problem("hunt", (factor,), "here", lambda _: (look,), horizon=1)
-    rows = simulate_episodes(problem, rhoplan.make_agent("planning", problem), seeds=[5], episodes=200, cap=60)
+    rows = simulate_episodes(problem, make_agent("planning", problem), seeds=[5], episodes=200, cap=60)
     assert not rows.truncated.any()
     assert np.array_equal(rows.reward, -rows.steps)
     assert close(rows.steps.mean(), math.sqrt(2 / 200), 2.0)
@@ -159,7 +174,7 @@ def test_an_outcome_that_ends_ends_the_episode() -> None:
 def test_impossible_evidence_names_situation_action_and_outcome() -> None:
     """The agent believes that it always hears right; almost indifferent, it listens on and is contradicted."""
     problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
-    agent = rhoplan.make_agent("planning-ig", problem, precision=1e-6)
+    agent = make_agent("planning-ig", problem, precision=1e-6)
     with pytest.raises(ImpossibleEvidence, match=r"'hear-(left|right)' of 'listen'.*belief is \(tiger"):
         simulate(problem, agent, world=world, episodes=200)
     with pytest.raises(ImpossibleEvidence, match=r"probability zero under the model of 'tiger'"):
@@ -168,7 +183,7 @@ def test_impossible_evidence_names_situation_action_and_outcome() -> None:
 
 def test_one_episode_among_many_that_is_impossible_is_told() -> None:
     problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
-    agent = rhoplan.make_agent("planning-ig", problem, precision=1e-6)
+    agent = make_agent("planning-ig", problem, precision=1e-6)
     told = ""
     for count in range(1, 60):  # those before it are possible
         try:
@@ -183,14 +198,14 @@ def test_one_episode_among_many_that_is_impossible_is_told() -> None:
 
 def test_trusting_a_faulty_test_commits_after_one() -> None:
     problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger")
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem), world=world)
+    score = rhoplan.evaluate(problem, make_agent("planning", problem), world=world)
     assert (score.tests, score.success) == (pytest.approx(1), pytest.approx(0.85))
     assert score.log_score == -math.inf
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:
     problem = rhoplan.make("tiger")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     largest = 10**14
     for settings in (
         {"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"seeds": [largest + 1]}, {"jobs": 0}, {"cap": 0},
@@ -199,15 +214,15 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         with pytest.raises(AgentError):
             simulate(problem, agent, **settings)  # type: ignore[arg-type]
     with pytest.raises(AgentError, match="cap must be at least 1; it is 0"):
-        rhoplan.evaluate(problem, agent, cap=0)
+        rhoplan.evaluate(problem, agent, max_steps=0)
 
 
 def test_the_least_that_makes_sense_is_done() -> None:
     problem = rhoplan.make("tiger")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     rows = simulate_episodes(problem, agent, seeds=[10**14, 0], episodes=1, cap=1)
     assert (rows.steps.tolist(), rows.truncated.tolist()) == ([1, 1], [True, True])
-    assert rhoplan.evaluate(problem, agent, cap=1).truncated == 1
+    assert rhoplan.evaluate(problem, agent, max_steps=1).truncated == 1
 
 
 def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkeypatch):
@@ -217,8 +232,8 @@ def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkey
     problem = rhoplan.from_arrays(
         transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
     )
-    agent = rhoplan.make_agent("myopic", problem)
-    whole = rhoplan.simulate(problem, agent, seeds=[42], episodes=20, jobs=1)
+    agent = make_agent("myopic", problem)
+    whole = simulate(problem, agent, seeds=[42], episodes=20, jobs=1)
     sizes = []
 
     def continued(graph, nodes, move=Graph.continued):
@@ -227,7 +242,7 @@ def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkey
 
     monkeypatch.setattr(Graph, "continued", continued)
     monkeypatch.setattr(path_of("LARGEST_BYTES"), 20_000)
-    moved = rhoplan.simulate(replace(problem, name="again"), agent, seeds=[42], episodes=20, jobs=1)
+    moved = simulate(replace(problem, name="again"), agent, seeds=[42], episodes=20, jobs=1)
 
     assert sizes
     assert moved.reward == whole.reward
@@ -240,8 +255,8 @@ def test_a_step_of_many_episodes_adds_no_more_to_the_graph_than_it_may_hold(monk
     problem = rhoplan.from_arrays(
         transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
     )
-    agent = rhoplan.make_agent("efe", problem, horizon=2)
-    whole = rhoplan.simulate(problem, agent, seeds=(1, 2), episodes=60, cap=10)
+    agent = make_agent("efe", problem, horizon=2)
+    whole = simulate(problem, agent, seeds=(1, 2), episodes=60, cap=10)
     most, sizes = 500, []
 
     def grown(walk, *arguments, act=Walk._act):
@@ -251,7 +266,7 @@ def test_a_step_of_many_episodes_adds_no_more_to_the_graph_than_it_may_hold(monk
 
     monkeypatch.setattr(Walk, "_act", grown)
     monkeypatch.setattr(path_of("LARGEST_GRAPH"), most)
-    apart = rhoplan.simulate(replace(problem, name="again"), agent, seeds=(1, 2), episodes=60, cap=10)
+    apart = simulate(replace(problem, name="again"), agent, seeds=(1, 2), episodes=60, cap=10)
 
     assert max(sizes) <= most
     assert repr(apart) == repr(whole)  # NaN is NaN
@@ -262,7 +277,7 @@ def test_seeds_side_by_side_have_so_many_episodes_each(episodes: int, field: str
     """What is asked for is refused in order: where seeds are far enough apart, because nobody is to do the work."""
     problem = rhoplan.make("tiger")
     with pytest.raises(rhoplan.AgentError) as refused:
-        simulate_episodes(problem, rhoplan.make_agent("efe", problem), seeds=(4, 3), episodes=episodes, jobs=0)
+        simulate_episodes(problem, make_agent("efe", problem), seeds=(4, 3), episodes=episodes, jobs=0)
     assert refused.value.field == (field,)
 
 
@@ -274,7 +289,7 @@ def test_without_tests_all_cases_have_none() -> None:
     never = rhoplan.Test("look", 50.0, ("no", "yes"), np.array([[0.6, 0.4], [0.4, 0.6]]))
     commits = (rhoplan.Commit("A", np.array([1.0, 0.0])), rhoplan.Commit("B", np.array([0.0, 1.0])))
     problem = rhoplan.observe_then_commit("dear", ("a", "b"), tests=(never,), commits=commits)
-    score = rhoplan.evaluate(problem, rhoplan.make_agent("planning", problem))
+    score = rhoplan.evaluate(problem, make_agent("planning", problem))
     assert score.tests_distribution == (1.0,)
     assert (score.tests, score.success) == (0.0, 0.5)
 
@@ -282,7 +297,7 @@ def test_without_tests_all_cases_have_none() -> None:
 def test_without_a_discount_the_discounted_reward_is_the_reward() -> None:
     problem = rhoplan.make("tiger")
     assert problem.discount == 1
-    rows = simulate_episodes(problem, rhoplan.make_agent("efe", problem), seeds=(7,), episodes=30)
+    rows = simulate_episodes(problem, make_agent("efe", problem), seeds=(7,), episodes=30)
     assert rows.reward.any()
     np.testing.assert_allclose(rows.discounted, rows.reward)
 
@@ -300,12 +315,12 @@ def test_without_a_discount_the_discounted_reward_is_the_reward() -> None:
 def test_seeds_that_cannot_be_used_are_told(seeds: list[int], told: str) -> None:
     problem = rhoplan.make("tiger")
     with pytest.raises(AgentError, match=told) as error:
-        simulate_episodes(problem, rhoplan.make_agent("myopic", problem), seeds=seeds, episodes=10_001)
+        simulate_episodes(problem, make_agent("myopic", problem), seeds=seeds, episodes=10_001)
     assert error.value.field == ("seeds",)
 
 
 def test_the_smallest_and_the_largest_seed_and_neighbours_can_be_used() -> None:
     problem = rhoplan.make("tiger")
-    agent = rhoplan.make_agent("myopic", problem)
+    agent = make_agent("myopic", problem)
     assert simulate(problem, agent, seeds=[0, LARGEST_SEED], episodes=2).episodes == 4
     assert simulate(problem, agent, seeds=[3, 4], episodes=10_000, cap=1).episodes == 20_000

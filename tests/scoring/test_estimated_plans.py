@@ -11,6 +11,7 @@ import pytest
 
 import rhoplan
 from rhoplan.planning.certified.pointbased.check import backup
+from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.scoring.side_by_side import drawn_from, followed
 from rhoplan.scoring.solved import score_solved
@@ -22,7 +23,7 @@ WAYS = [("rocksample:n=3,k=1", "grids"), ("rocksample:n=3,k=1", "points"), ("roc
 
 @pytest.mark.parametrize(("spec", "method"), WAYS)
 def test_every_method_is_estimated_near_what_it_earns(spec: str, method: str) -> None:
-    policy: Any = rhoplan.solve(rhoplan.make(spec), method=method, gap=1.0).policy
+    policy: Any = solve(rhoplan.make(spec), method=method, gap=1.0).policy
     exact, found = score_solved(policy), score_solved(policy, most_nodes=1, episodes=40)
     assert (exact.kind, exact.episodes, exact.reward_se) == ("exact", 0, 0.0)
     assert (found.kind, found.episodes, found.cap) == ("estimated", 40, exact.cap)
@@ -35,7 +36,7 @@ def test_every_method_is_estimated_near_what_it_earns(spec: str, method: str) ->
 
 
 def test_the_error_of_two_episodes_is_half_their_difference() -> None:
-    policy: Any = rhoplan.solve(rhoplan.make("tiger"), method="points", weight=1.0, gap=0.1).policy
+    policy: Any = solve(rhoplan.make("tiger"), method="points", weight=1.0, gap=0.1).policy
     assert isinstance(policy, SolvedPolicy)
     one, other = followed(policy, 2, policy.origin.cap, np.random.default_rng(0))
     found = score_solved(policy, most_nodes=1, episodes=2)
@@ -50,7 +51,7 @@ def test_an_episode_that_never_ends_is_cut_off_after_so_many_steps(cap: int) -> 
     """Each step pays 3, the first in full."""
     pays = np.full((1, 2), 3.0)
     endless = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), np.full((1, 2, 2), 0.5), pays, discount=0.5)
-    policy: Any = rhoplan.solve(endless, method="points").policy
+    policy: Any = solve(endless, method="points").policy
     for reward, value, information, steps, cut in followed(policy, 3, cap, np.random.default_rng(0)):
         assert (reward, steps, cut) == (3.0 * cap, cap, 1.0)
         assert math.isnan(information)  # no price, none asked for
@@ -63,7 +64,7 @@ def test_what_a_bound_knows_is_not_left_to_chance(weight: float) -> None:
     anew, heard = np.full((2, 2), 0.5), np.array([[0.85, 0.15], [0.15, 0.85]])
     paid = np.array([[-1.0, -1.0], [-100.0, 10.0], [10.0, -100.0]])
     endless = rhoplan.from_arrays(np.array([np.eye(2), anew, anew]), np.array([heard, anew, anew]), paid, discount=0.9)
-    policy: Any = rhoplan.solve(endless, method="points", weight=weight, gap=1e-6).policy
+    policy: Any = solve(endless, method="points", weight=weight, gap=1e-6).policy
     rows = followed(policy, 50, 200, np.random.default_rng(0))
     assert rows[:, 0].std() > 1.0
     assert rows[:, 1].std() < 1e-4
@@ -77,7 +78,7 @@ def test_chance_is_taken_out_without_bias_whatever_the_bound_says(seed: int, til
     rng = np.random.default_rng(seed)
     change, shows = rng.dirichlet(np.ones(2), size=(2, 2)), rng.dirichlet(np.ones(2), size=(2, 2))
     problem = rhoplan.from_arrays(change, shows, rng.normal(size=(2, 2, 2)), discount=0.9, start=[0.3, 0.7])
-    solution: Any = rhoplan.solve(problem, method="points", weight=1.0, gap=0.5).policy
+    solution: Any = solve(problem, method="points", weight=1.0, gap=0.5).policy
     vectors = {home: (alpha + tilt, share, pair) for home, (alpha, share, pair) in solution.vectors.items()}
     policy = replace(solution, vectors=vectors)
     settings = policy.settings

@@ -18,8 +18,10 @@ from rhoplan.advice.cautions import cautions
 from rhoplan.advice.compare import compare, frontier
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import cut_off
+from rhoplan.agents.agent import make_agent
 from rhoplan.app.cli import _guarded
 from rhoplan.app.records import advice_record
+from rhoplan.io.model_file import write_model
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
 from rhoplan.present.telling import as_text
@@ -64,7 +66,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Any:
 @pytest.mark.parametrize("agent", ["planning", "efe"])
 def test_the_exact_mean_of_every_shipped_model_is_within_reach(name: str, agent: str) -> None:
     problem = rhoplan.make(name)
-    chosen = rhoplan.make_agent(agent, problem)
+    chosen = make_agent(agent, problem)
     exact, found = rhoplan.evaluate(problem, chosen), simulate(problem, chosen, episodes=1000)
     assert found.se_from == "exact"
     assert found.unseen_loss is None
@@ -76,7 +78,7 @@ def test_the_exact_mean_of_every_shipped_model_is_within_reach(name: str, agent:
 
 def test_the_episodes_alone_would_make_security_lane_look_too_sure() -> None:
     problem = rhoplan.make("security-lane")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     rows = simulate_episodes(problem, agent, episodes=4000)
     alone, exact = summarise(rows, (42,)), rhoplan.evaluate(problem, agent)
     assert abs(alone.reward - exact.reward) > 5 * alone.reward_se
@@ -94,7 +96,7 @@ def test_errors_are_those_of_many_samples(
 ) -> None:
     """The exact spread of every column against that of 20,000 episodes, in its own world and in another."""
     problem = rhoplan.make("diagnosis:accuracy=0.7")
-    agent = rhoplan.make_agent("efe", problem, precision=precision)
+    agent = make_agent("efe", problem, precision=precision)
     truth = rhoplan.make(world) if world else None
     rows = simulate_episodes(problem, agent, world=truth, episodes=4000, cap=cap)
     asked: list[dict[str, Any]] = []
@@ -111,20 +113,20 @@ def test_errors_are_those_of_many_samples(
 
 def test_large_graphs_searches_and_factored_problems_take_the_episodes_spread() -> None:
     tiger, large = rhoplan.make("tiger"), rhoplan.make("tileworld")
-    agent = rhoplan.make_agent("efe", large)
+    agent = make_agent("efe", large)
     assert cheap_score(large, agent, world=None, cap=large.cap) is None
     assert simulate(large, agent, seeds=[42], episodes=20).se_from == "sample"
     assert large.__dict__["_graph"].node_limit > EXACT_NODES
-    search = rhoplan.make_agent("efe", tiger, planner="mcts", simulations=20)
+    search = make_agent("efe", tiger, planner="mcts", simulations=20)
     assert simulate(tiger, search, seeds=[42], episodes=5).se_from == "sample"
     rocks = rhoplan.make("rocksample:n=5,k=3")
-    assert simulate(rocks, rhoplan.make_agent("greedy", rocks), seeds=[42], episodes=5).se_from == "sample"
+    assert simulate(rocks, make_agent("greedy", rocks), seeds=[42], episodes=5).se_from == "sample"
 
 
 def test_a_world_that_the_agent_rules_out_is_simulated_all_the_same() -> None:
     """The exact score refuses what no episode met: the errors are those of the episodes then."""
     problem, world = rhoplan.make("tiger:accuracy=1"), rhoplan.make("tiger:accuracy=0.9999999")
-    agent = rhoplan.make_agent("planning-ig", problem, precision=0.001)
+    agent = make_agent("planning-ig", problem, precision=0.001)
     with pytest.raises(rhoplan.ImpossibleEvidence):
         rhoplan.evaluate(problem, agent, world=world)
     assert simulate(problem, agent, world=world, seeds=[42], episodes=50).se_from == "sample"
@@ -132,7 +134,7 @@ def test_a_world_that_the_agent_rules_out_is_simulated_all_the_same() -> None:
 
 def test_a_loss_that_never_came_up_is_told_with_its_chance() -> None:
     problem = rare()
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     rows = simulate_episodes(problem, agent, episodes=200)
     unseen = summarise(rows, (42,)).unseen_loss
     assert unseen is not None
@@ -145,23 +147,23 @@ def test_a_loss_that_never_came_up_is_told_with_its_chance() -> None:
 def test_no_warning_where_the_loss_came_up_cannot_or_hardly_can() -> None:
     seen, impossible = rare(chance=0.2, loss=1e5), rare(chance=1e-13)
     for problem in (seen, impossible):
-        rows = simulate_episodes(problem, rhoplan.make_agent("efe", problem), episodes=2000)
+        rows = simulate_episodes(problem, make_agent("efe", problem), episodes=2000)
         assert summarise(rows, (42,)).unseen_loss is None
     sure = rhoplan.make("bandit:k=2,accuracy=1")
-    rows = simulate_episodes(sure, rhoplan.make_agent("planning", sure), seeds=[42], episodes=50)
+    rows = simulate_episodes(sure, make_agent("planning", sure), seeds=[42], episodes=50)
     assert rows.success.all()
     assert summarise(rows, (42,)).unseen_loss is None
 
 
 def test_losses_on_the_way_count_in_factored_problems() -> None:
     problem = rhoplan.make("rocksample-standard")
-    agent = rhoplan.make_agent("planning", problem)
+    agent = make_agent("planning", problem)
     few = simulate(problem, agent, seeds=[42], episodes=10)
     assert few.tallies["bad"][0] == 0
     assert few.unseen_loss is not None
     assert few.unseen_loss.reward == -10
     blind = rhoplan.make("rocksample:n=5,k=3")
-    found = simulate(blind, rhoplan.make_agent("greedy", blind), episodes=50)
+    found = simulate(blind, make_agent("greedy", blind), episodes=50)
     assert found.tallies["bad"][0] > 0
     assert found.unseen_loss is None
 
@@ -189,7 +191,7 @@ def test_the_warning_stands_on_the_error_stream_and_in_json(run: Any) -> None:
 @pytest.mark.parametrize(("accuracy", "success"), [("1", 1.0), ("0.5", None)])
 def test_a_share_of_all_or_none_has_an_error(accuracy: str, success: float | None) -> None:
     problem = rhoplan.make(f"testbed:accuracy={accuracy}")
-    rows = simulate_episodes(problem, rhoplan.make_agent("planning", problem), seeds=[42], episodes=30)
+    rows = simulate_episodes(problem, make_agent("planning", problem), seeds=[42], episodes=30)
     found = summarise(rows, (42,))
     low, high = found.success_interval
     assert 0 <= low < found.success <= high <= 1
@@ -213,7 +215,7 @@ def test_words_for_cases_that_are_cut_off() -> None:
 
 def test_advice_pathway_and_comparison_tell_of_cases_cut_off() -> None:
     problem = free()
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     score = rhoplan.evaluate(problem, agent)
     words = cut_off(problem, score.truncated)
     assert words
@@ -235,7 +237,7 @@ def test_advice_pathway_and_comparison_tell_of_cases_cut_off() -> None:
 
 def test_the_report_does_not_call_a_plan_that_is_cut_off_as_good_as_the_best() -> None:
     problem = free()
-    report = make_report(problem, rhoplan.make_agent("efe", problem), seconds=0.5, budget=0.5)
+    report = make_report(problem, make_agent("efe", problem), seconds=0.5, budget=0.5)
     text = page(report)
     assert report.pathway.ahead.cut_off in text
     assert "it reaches the certified optimum" not in text
@@ -243,7 +245,7 @@ def test_the_report_does_not_call_a_plan_that_is_cut_off_as_good_as_the_best() -
 
 def test_plans_that_end_need_no_word() -> None:
     problem = rhoplan.make("screening-cascade")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     assert advise(problem, agent).ahead.cut_off == ""
     assert all("cut off" not in row.note for row in compare(problem, agent, seconds=0.5))
     assert "cut off" not in {one.kind for one in cautions(problem, agent, seconds=0.5)}
@@ -254,7 +256,7 @@ def test_commands_say_what_cases_cut_off_do_to_the_mean(
     command: str, tmp_path: Path, run: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "free.yaml"
-    file.write_text(rhoplan.write_model(free()))
+    file.write_text(write_model(free()))
     given = {"simulate": ["--episodes", "20"], "solve": ["--time-limit", "2"], "advise": ["--agent", "efe"]}
     settings = given.get(command, [])
     monkeypatch.setattr("sys.stdin", io.StringIO("quit\n"))

@@ -14,8 +14,11 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import NEGLIGIBLE, Array, Tally, Visible, draw_state, outcome_for
-from rhoplan import END, Action, Factor, Problem, simulate_episodes
+from bridge import NEGLIGIBLE, Array, Tally, Visible, draw_state, initial, observe, outcome_for
+from rhoplan import END, Action, Factor, Problem
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
+from rhoplan.scoring.simulate import simulate_episodes
 
 SEED, EPISODES = 42, 30
 
@@ -77,14 +80,14 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
     own = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(1,))))
     states = [draw_state(rng, factor.prior) for factor in world.factors]
-    situation = rhoplan.initial(problem)
+    situation = initial(problem)
     told: dict[str, Any] = {
         "reward": 0.0, "discounted": 0.0, "information": 0.0, "tests": 0, "steps": 0, "success": math.nan,
         "truncated": False, "worst_paid": math.inf, "worst_possible": math.inf, "worst_chance": 0.0,
         **dict.fromkeys(world.tallies, 0.0),
     }  # fmt: skip
     for step in range(cap):
-        decision = rhoplan.decide(problem, agent, situation)
+        decision = decide(problem, agent, situation)
         name = decision.choice
         if math.isfinite(agent.precision):
             ranked = sorted(decision.actions, key=lambda one: one.kind != "commit")  # those that end come first
@@ -127,7 +130,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
             told["success"] = float(action.reward[before] == best)
         if action.leads_to[outcome] is END:
             break
-        situation = rhoplan.observe(problem, situation, name, action.outcomes[outcome])
+        situation = observe(problem, situation, name, action.outcomes[outcome])
     else:
         told["truncated"] = True
     if "success" in world.tallies:
@@ -151,7 +154,7 @@ CASES: dict[str, tuple[Problem, Problem, dict[str, Any], int]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_every_column_is_what_the_plain_loop_counts(case: str) -> None:
     problem, world, settings, cap = CASES[case]
-    agent = rhoplan.make_agent("planning-ig", problem, horizon=2, planner="exact", **settings)
+    agent = make_agent("planning-ig", problem, horizon=2, planner="exact", **settings)
     rows = simulate_episodes(problem, agent, world=world, seeds=[SEED], episodes=EPISODES, cap=cap)
     columns = {name: getattr(rows, name) for name in rows.__dataclass_fields__ if name not in ("tallies", "log_score")}
     columns |= rows.tallies

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Followed, Graph, Policy, entropy
+from bridge import Followed, Graph, Policy, entropy, initial, observe
+from rhoplan.agents.agent import make_agent
 from weak import weak_tests
 
 PROBLEMS = {
@@ -25,7 +26,7 @@ PROBLEMS = {
 def test_what_cases_come_to_is_what_one_counts_case_by_case(name: str, cap: int) -> None:
     problem = PROBLEMS[name]
     graph = Graph(problem)
-    policy = Policy(graph, rhoplan.make_agent("planning-ig", problem, weight=5.0, horizon=2, planner="exact"))
+    policy = Policy(graph, make_agent("planning-ig", problem, weight=5.0, horizon=2, planner="exact"))
     ends = np.zeros((len(problem.flat.commits), len(problem.states)))
     stops: dict[int, float] = defaultdict(float)
     met: dict[int, float] = defaultdict(float)
@@ -52,13 +53,13 @@ def test_what_cases_come_to_is_what_one_counts_case_by_case(name: str, cap: int)
         total = share * float(entropy(situation.belief))
         for outcome, chance in zip(action.outcomes, chances.tolist(), strict=True):
             if chance > 0:
-                after = rhoplan.observe(problem, situation, action.name, outcome)
+                after = observe(problem, situation, action.name, outcome)
                 total -= share * chance * float(entropy(after.belief))
                 price = Fraction(str(-float(action.reward[0])))
                 total += follow(after, share * chance, paid + price, left - 1)
         return total
 
-    information = follow(rhoplan.initial(problem), 1.0, Fraction(0), cap)
+    information = follow(initial(problem), 1.0, Fraction(0), cap)
     found = Followed(policy, cap=cap)
     assert found.first == policy.action(graph.root).name
     assert found.stops == pytest.approx(dict(stops))

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan import END, parse_model
+from bridge import initial, observe, parse_model
+from rhoplan import END
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import decide
 from test_plain_episodes import YARD
 
 
 @pytest.mark.parametrize("weight", [0.0, 12.0, 25.0])
 def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
-    agent, cap = rhoplan.make_agent("planning-ig", YARD, horizon=2, planner="exact", weight=weight), 4
+    agent, cap = make_agent("planning-ig", YARD, horizon=2, planner="exact", weight=weight), 4
     total: dict[str, float] = defaultdict(float)
     tests: dict[int, float] = defaultdict(float)
 
@@ -24,7 +27,7 @@ def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
             total["truncated"] += share
             tests[run] += share
             return
-        name = rhoplan.decide(YARD, agent, situation).choice
+        name = decide(YARD, agent, situation).choice
         action = next(one for one in YARD.menu(situation.visible) if one.name == name)
         belief = situation.beliefs[action.factor]
         paid = share * float(belief @ action.reward)
@@ -36,10 +39,10 @@ def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
             if leads is END:
                 tests[run] += share * chance
             elif chance > 0:
-                follow(rhoplan.observe(YARD, situation, name, outcome), share * chance, step + 1, run)
+                follow(observe(YARD, situation, name, outcome), share * chance, step + 1, run)
 
-    follow(rhoplan.initial(YARD), 1.0, 0, 0)
-    found = rhoplan.evaluate(YARD, agent, cap=cap)
+    follow(initial(YARD), 1.0, 0, 0)
+    found = rhoplan.evaluate(YARD, agent, max_steps=cap)
     for name in ("reward", "discounted", "steps", "truncated"):
         assert getattr(found, name) == pytest.approx(total[name], abs=1e-9), name
     assert found.tests == pytest.approx(sum(run * share for run, share in tests.items()))
@@ -55,7 +58,7 @@ def test_what_both_worlds_rule_out_counts_for_nothing_in_the_log_score() -> None
         "commits: {{one: {{a: 9, b: 0, c: 0}}, two: {{a: 0, b: 9, c: 1}}}}\n"
     )
     believed, world = (parse_model(text.format(prior), file="split") for prior in ([0.5, 0.3, 0.2], [0.25, 0.25, 0.5]))
-    agent = rhoplan.make_agent("planning", believed)
+    agent = make_agent("planning", believed)
     for truth, chances in ((believed, (0.3, 0.2)), (world, (0.25, 0.5))):
         found = rhoplan.evaluate(believed, agent, world=truth).log_score
         assert found == pytest.approx(chances[0] * math.log(0.6) + chances[1] * math.log(0.4))

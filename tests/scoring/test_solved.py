@@ -9,14 +9,18 @@ import pytest
 from click.testing import CliRunner
 
 import rhoplan
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.app.cli.solve import solve_command
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.followed import Followed
+from rhoplan.scoring.simulate import simulate
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
+from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.scoring.solved import FEWEST, score_solved
 
 
@@ -28,7 +32,7 @@ def door() -> Problem:
 
 def test_the_exact_score_of_a_plan_is_known_by_hand():
     problem = door()
-    policy = rhoplan.solve(problem).policy
+    policy = solve(problem).policy
     found = score_solved(policy)
     assert found.kind == "exact"
     assert found.reward == pytest.approx(-2, abs=1e-9)
@@ -39,13 +43,13 @@ def test_the_exact_score_of_a_plan_is_known_by_hand():
 
 
 def test_a_discount_that_was_asked_for_counts():
-    found = score_solved(rhoplan.solve(door(), discount=0.5).policy)
+    found = score_solved(solve(door(), discount=0.5).policy)
     assert found.discounted == pytest.approx(-1 / (1 - 0.25))
     assert found.reward == pytest.approx(-2, abs=1e-9)
 
 
 def test_where_the_graph_is_too_small_episodes_estimate_it():
-    policy = rhoplan.solve(door()).policy
+    policy = solve(door()).policy
     found = score_solved(policy, most_nodes=0, episodes=400)
     assert found.kind == "estimated"
     assert found.episodes == 400
@@ -55,7 +59,7 @@ def test_where_the_graph_is_too_small_episodes_estimate_it():
 
 
 def test_where_there_is_no_time_a_few_episodes_must_do():
-    found = score_solved(rhoplan.solve(door()).policy, most_nodes=0, episodes=400, seconds=0.0)
+    found = score_solved(solve(door()).policy, most_nodes=0, episodes=400, seconds=0.0)
     assert found.episodes == FEWEST
     assert found.reward_se > 0
 
@@ -67,7 +71,7 @@ def test_where_there_is_no_time_a_few_episodes_must_do():
 def test_episodes_on_the_arrays_of_the_solver_earn_what_the_plan_does(
     spec: str, discount: float, weight: float
 ) -> None:
-    policy = rhoplan.solve(rhoplan.make(spec), method="points", discount=discount, weight=weight, gap=0.1).policy
+    policy = solve(rhoplan.make(spec), method="points", discount=discount, weight=weight, gap=0.1).policy
     exact, found = score_solved(policy, most_nodes=100_000), score_solved(policy, most_nodes=0, episodes=300)
     assert (exact.kind, found.kind) == ("exact", "estimated")
     for column in ("reward", "discounted", "value", "steps", *(["information"] if weight else [])):
@@ -88,7 +92,7 @@ def test_what_a_plan_earns_with_information_paid_lies_within_its_bounds(
     changes, shows = rng.dirichlet(np.full(3, 0.5), (2, 3)), rng.dirichlet(np.full(3, 0.5), (2, 3))
     pays = np.repeat(rng.uniform(-2, 2, (2, 3, 1)), 3, axis=2)
     problem = rhoplan.from_arrays(changes, shows, pays, discount=0.4)
-    solution = rhoplan.solve(problem, weight=weight, horizon=horizon, gap=1e-3)
+    solution = solve(problem, weight=weight, horizon=horizon, gap=1e-3)
     found = score_solved(solution.policy, most_nodes=300, episodes=12)
     assert (found.kind == "exact") == (found.value_se == 0) == (horizon is not None)
     assert found.information > 0
@@ -99,7 +103,7 @@ def test_what_a_plan_earns_with_information_paid_lies_within_its_bounds(
 
 @pytest.mark.parametrize("spec", ["rocksample:n=3,k=2", "inspection:n=2", "drilling"])
 def test_plans_of_several_factors_earn_what_their_bounds_say_with_information_paid(spec: str) -> None:
-    solution = rhoplan.solve(rhoplan.make(spec), weight=1.0, gap=0.01)
+    solution = solve(rhoplan.make(spec), weight=1.0, gap=0.01)
     found = score_solved(solution.policy, most_nodes=100_000)
     assert solution.lower - 1e-6 <= found.value <= solution.upper + 1e-6
     assert found.information > 0.1
@@ -109,7 +113,7 @@ def test_one_look_that_ends_it_all_tells_what_it_tells():
     """Two states alike, a look that is right nine times in ten, and one action."""
     shows = np.array([[[0.9, 0.1], [0.1, 0.9]]])
     problem = rhoplan.from_arrays(np.eye(2)[None], shows, np.zeros((1, 2, 2)), discount=0.5)
-    found = score_solved(rhoplan.solve(problem, weight=2.0, horizon=1).policy)
+    found = score_solved(solve(problem, weight=2.0, horizon=1).policy)
     told = np.log(2) + 0.9 * np.log(0.9) + 0.1 * np.log(0.1)
     assert found.information == pytest.approx(told, abs=1e-12)
     assert found.value == pytest.approx(2 * told, abs=1e-12)
@@ -120,7 +124,7 @@ def test_what_cut_off_cases_may_still_learn_is_in_the_tail():
     """A look that tells everything of a state that changes each time: a full nat and more at every step, for ever."""
     shows, changes = np.eye(3)[None], np.full((1, 3, 3), 1 / 3)
     problem = rhoplan.from_arrays(changes, shows, np.ones((1, 3, 3)), discount=0.99)
-    found = score_solved(rhoplan.solve(problem, weight=2.0, gap=1e-3).policy)
+    found = score_solved(solve(problem, weight=2.0, gap=1e-3).policy)
     assert found.truncated == pytest.approx(1.0)
     whole = (1 + 2 * np.log(3)) / (1 - 0.99)
     assert found.value + found.value_tail == pytest.approx(whole)
@@ -131,7 +135,7 @@ def test_a_solved_file_that_never_ends_earns_what_its_bounds_say():
     rng = np.random.default_rng(4)
     changes, shows = rng.dirichlet(np.full(4, 0.5), (3, 4)), rng.dirichlet(np.full(2, 0.5), (3, 4))
     pays = np.repeat(rng.uniform(-5, 5, (3, 4, 1)), 4, axis=2)
-    solution = rhoplan.solve(rhoplan.from_arrays(changes, shows, pays, discount=0.5), gap=0.01)
+    solution = solve(rhoplan.from_arrays(changes, shows, pays, discount=0.5), gap=0.01)
     found = score_solved(solution.policy, most_nodes=0, episodes=40)
     slack = 6 * found.discounted_se + found.discounted_tail
     assert solution.lower - slack <= found.discounted <= solution.upper + slack
@@ -141,7 +145,7 @@ def test_a_solved_file_that_never_ends_earns_what_its_bounds_say():
 @pytest.fixture
 def file(tmp_path):
     path = tmp_path / "door.pomdp"
-    path.write_text(rhoplan.write_pomdp(door()))
+    path.write_text(write_pomdp(door()))
     return str(path)
 
 
@@ -157,7 +161,7 @@ def test_with_a_weight_solve_tells_what_the_plan_is_worth_with_information_paid(
     shows = np.array([[[0.9, 0.1], [0.1, 0.9]]])
     problem = rhoplan.from_arrays(np.eye(2)[None], shows, np.zeros((1, 2, 2)), discount=0.5)
     path = tmp_path / "look.pomdp"
-    path.write_text(rhoplan.write_pomdp(problem))
+    path.write_text(write_pomdp(problem))
     told = CliRunner().invoke(solve_command, [str(path), "--weight", "2", "--horizon", "1", "--score"]).output
     assert "following it earns +0.0000 (+0.0000 discounted) and 0.3681 nats discounted in 1.0 steps; exact" in told
     assert "which is worth +0.7361 with information paid" in told
@@ -176,7 +180,7 @@ def test_json_says_whether_the_score_is_exact(file):
 def test_all_cases_stop_and_what_they_learned_is_what_is_no_longer_unsure(name: str) -> None:
     problem = rhoplan.make(name)
     graph = Graph(problem)
-    followed = Followed(Policy(graph, rhoplan.make_agent("efe", problem)))
+    followed = Followed(GraphPolicy(graph, make_agent("efe", problem)))
     unsure = graph.tables[0].entropy[graph.belief[:, 0]]
     left = sum(share * unsure[node] for node, share in followed.stops.items())
     assert sum(followed.stops.values()) == pytest.approx(1.0, abs=1e-9)
@@ -188,10 +192,10 @@ def test_all_cases_stop_and_what_they_learned_is_what_is_no_longer_unsure(name: 
 def test_information_is_what_the_log_score_gains_over_the_prior(name: str) -> None:
     """Where nothing changes: H(prior) less the expected entropy at the end."""
     problem = rhoplan.make(name)
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     score = rhoplan.evaluate(problem, agent)
     unsure = -float(problem.prior @ np.log(problem.prior))
     assert score.information == pytest.approx(unsure + score.log_score, abs=1e-9)
-    drawn = rhoplan.simulate(problem, agent, seeds=(0,), episodes=400)
+    drawn = simulate(problem, agent, seeds=(0,), episodes=400)
     assert abs(drawn.information - score.information) <= 5 * drawn.information_se
     assert drawn.information_se > 0

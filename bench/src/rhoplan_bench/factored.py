@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent, make_agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.information import entropy, update
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.graph.graph import Graph
@@ -80,7 +80,7 @@ def _decision_row(spec: str) -> dict[str, Any]:
     slow = (time.perf_counter() - begin) / PLAIN_DECISIONS
     graph = Graph(problem)
     begin = time.perf_counter()
-    Policy(graph, agent).settle(np.array([graph.root]))
+    GraphPolicy(graph, agent).settle(np.array([graph.root]))
     first = time.perf_counter() - begin
     what = f"{len(made)} decisions of efe on {spec}, depth {agent.horizon}, {EPISODES} episodes"
     detail = (
@@ -101,10 +101,10 @@ def _anytime_row(spec: str) -> dict[str, Any]:
     return {"what": what, "seconds": seconds, "limit": limit, "ratio": None, "detail": detail}
 
 
-def _play(problem: Problem, agent: Agent, episodes: int) -> tuple[float, list[tuple[Situation, str]]]:
+def _play(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[float, list[tuple[Situation, str]]]:
     """Seconds spent on deciding in seeded episodes that share a graph, and every situation with its choice."""
     graph, generator = Graph(problem), np.random.default_rng(7)
-    policy, made, seconds = Policy(graph, agent), [], 0.0
+    policy, made, seconds = GraphPolicy(graph, agent), [], 0.0
     for _ in range(episodes):
         node = graph.root
         for _ in range(problem.cap):

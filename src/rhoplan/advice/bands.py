@@ -11,8 +11,8 @@ import numpy as np
 
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.questions import first_actions, plans_versions
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.versions import Layout
@@ -39,7 +39,9 @@ class Band:
     stops: bool
 
 
-def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0, layout: Layout | None = None) -> tuple[Band, ...]:
+def bands(
+    problem: Problem, agent: BoundAgent, *, seconds: float = 20.0, layout: Layout | None = None
+) -> tuple[Band, ...]:
     """The bands from 0 to 1 of a two-state model before any test is run; none for other models, nor where a diagnosis
     has subtypes: there what to do does not follow from its chance alone.
 
@@ -80,7 +82,7 @@ def bands(problem: Problem, agent: Agent, *, seconds: float = 20.0, layout: Layo
     return tuple(Band(edges[i], edges[i + 1], *first) for i, first in enumerate(firsts))
 
 
-def _together(problem: Problem, agent: Agent, known: Layout | None) -> Callable[[Array], list[tuple[str, bool]]]:
+def _together(problem: Problem, agent: BoundAgent, known: Layout | None) -> Callable[[Array], list[tuple[str, bool]]]:
     """First actions for beliefs (n, 2), and whether they end the case, as versions of the model with other priors."""
     even = replace(problem, factors=(replace(problem.factors[0], prior=np.array([0.5, 0.5])),))
     layout = known if known is not None and np.all(problem.prior > 0) else Layout(even, (), agent.horizon)
@@ -97,10 +99,10 @@ def _together(problem: Problem, agent: Agent, known: Layout | None) -> Callable[
     return answer
 
 
-def _one_by_one(problem: Problem, agent: Agent) -> Callable[[Array], list[tuple[str, bool]]]:
+def _one_by_one(problem: Problem, agent: BoundAgent) -> Callable[[Array], list[tuple[str, bool]]]:
     """As `_together`, for agents that do not plan versions at once."""
     graph = Graph(problem)
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
 
     def answer(beliefs: Array) -> list[tuple[str, bool]]:
         nodes = graph.nodes([problem.start] * len(beliefs), (beliefs,))

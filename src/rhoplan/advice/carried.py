@@ -15,7 +15,7 @@ from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.first import First, tell_first
 from rhoplan.advice.outlay import Ahead, outlook
 from rhoplan.advice.start import FRESH, Standing, started
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import UNKNOWN, branch, observe
 from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import written
@@ -63,7 +63,7 @@ class Carried:
     """
 
     problem: Problem
-    agent: Agent
+    agent: BoundAgent
     places: tuple[Place, ...]
     amounts: tuple[Fraction, ...]
     sums: dict[Fraction, tuple[int, ...]]
@@ -75,7 +75,7 @@ class Carried:
 
 def carry(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     *,
     standing: Standing = FRESH,
     smallest: float = SMALLEST,

@@ -14,10 +14,10 @@ from rhoplan.advice.first import Evidence, First, tell_first
 from rhoplan.advice.outlay import Ahead, outlook, sample_ahead
 from rhoplan.advice.part import Bounds, Kind, Part, Sampled, missing
 from rhoplan.advice.words import money
-from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
 from rhoplan.agents.planners.planner import Exact
-from rhoplan.agents.policy import Policy, action_values, preferred
+from rhoplan.agents.policy import GraphPolicy, action_values, preferred
 from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import AgentError, EvidenceError, LimitError
 from rhoplan.graph.graph import Graph
@@ -55,7 +55,7 @@ class Adviser:
     def __init__(
         self,
         problem: Problem,
-        agent: Agent,
+        agent: BoundAgent,
         given: Evidence = (),
         *,
         unavailable: Iterable[str] = (),
@@ -150,7 +150,7 @@ class Adviser:
         graph = Graph(self.model, node_limit=int(min(self.nodes, self.plans.graph.node_limit)))
         try:
             with graph.limited(math.inf, seconds, share=0.5):
-                ahead, sampled = sample_ahead(Policy(graph, self.agent), graph.node(self.situation))
+                ahead, sampled = sample_ahead(GraphPolicy(graph, self.agent), graph.node(self.situation))
         except (LimitError, MemoryError):
             return missing("ahead", reason)
         words = f"estimated from {sampled.episodes} sampled cases: following every case is too much"
@@ -172,7 +172,7 @@ class Adviser:
 
 def advise(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     given: Evidence = (),
     *,
     unavailable: Iterable[str] = (),
@@ -196,7 +196,7 @@ def bounded_words(problem: Problem, bounds: Bounds) -> tuple[Kind, str]:
     return "bounded", f"by branch and bound: numbers of a plan that was found; the best is worth between {worth}"
 
 
-def check_fixed(agent: Agent) -> None:
+def check_fixed(agent: BoundAgent) -> None:
     """Raise AgentError unless what `agent` does depends on the situation alone, so that it can be followed."""
     faults = {
         "planner": (f"planner {agent.planner.name} samples", agent.planner.samples),

@@ -15,7 +15,7 @@ from rhoplan.advice.idle import idle_tests
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import money, percent
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Problem
@@ -29,7 +29,7 @@ NEGLIGIBLE = 1e-9
 
 
 def cautions(
-    problem: Problem, agent: Agent, *, seconds: float = 5.0, plain: Row | None = None, plans: Plans | None = None
+    problem: Problem, agent: BoundAgent, *, seconds: float = 5.0, plain: Row | None = None, plans: Plans | None = None
 ) -> tuple[Caution, ...]:
     """What to be careful about when `agent` advises on `problem`: doubts about its numbers, then about the plan.
 
@@ -54,7 +54,7 @@ def cautions(
     return (*found, *(one for one in _tests(plans, agent, plain, seconds) if one.about not in told))
 
 
-def _weight(plans: Plans, agent: Agent) -> list[Caution]:
+def _weight(plans: Plans, agent: BoundAgent) -> list[Caution]:
     if not agent.plans_for_information or not agent.commits_count or agent.weight_per_nat == 0:
         return []
     graph, problem, found, mine = plans.graph, plans.problem, [], plans.follow(agent)
@@ -75,7 +75,7 @@ def _weight(plans: Plans, agent: Agent) -> list[Caution]:
     return found
 
 
-def _cost_only(plans: Plans, agent: Agent, plain: Row) -> list[Caution]:
+def _cost_only(plans: Plans, agent: BoundAgent, plain: Row) -> list[Caution]:
     problem, mine = plans.problem, plans.follow(agent)
     ahead = look_ahead(mine)
     if plain.reward is None or plain.is_cut or ahead.cut_off:
@@ -93,7 +93,7 @@ def _cost_only(plans: Plans, agent: Agent, plain: Row) -> list[Caution]:
     return [Caution("cost-only better", text)]
 
 
-def _depth(plans: Plans, agent: Agent, seconds: float) -> list[Caution]:
+def _depth(plans: Plans, agent: BoundAgent, seconds: float) -> list[Caution]:
     """Whether a plan one, two or more tests deeper, at the same weight, does something else."""
     if not agent.planner.plans or agent.planner.is_bounded:  # neither has a horizon
         return []
@@ -127,7 +127,7 @@ def _depth(plans: Plans, agent: Agent, seconds: float) -> list[Caution]:
     return []
 
 
-def _tests(plans: Plans, agent: Agent, plain: Row, seconds: float) -> list[Caution]:
+def _tests(plans: Plans, agent: BoundAgent, plain: Row, seconds: float) -> list[Caution]:
     """Tests that cannot change the decision, that never may run, and that this plan never runs: three things."""
     graph, problem, mine = plans.graph, plans.problem, plans.follow(agent)
     limit = deepest(problem)

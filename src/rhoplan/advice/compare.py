@@ -15,12 +15,12 @@ from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import Ahead, outlook
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
-from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
-from rhoplan.planning.certified.solve import Solution, solve
+from rhoplan.planning.certified.solve import SolveResult, solve
 from rhoplan.scoring.followed import Plans
 from rhoplan.scoring.steps import policy_steps
 
@@ -67,7 +67,9 @@ class Row:
         return self.truncated is not None and self.truncated > HARDLY_EVER
 
 
-def compare(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plans | None = None) -> tuple[Row, ...]:
+def compare(
+    problem: Problem, agent: BoundAgent, *, seconds: float = 5.0, plans: Plans | None = None
+) -> tuple[Row, ...]:
     """Commit now, all tests, cost-only planned, EFE (unless `agent` is that), `agent`, the certified optimum.
 
     seconds: for deepening the cost-only plan and for the optimum, each. What does not come to an end in that time says
@@ -94,7 +96,9 @@ def deepest(problem: Problem) -> int | None:
     return max(1, min(limits)) if limits else None
 
 
-def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Plans | None = None) -> tuple[Row, bool]:
+def cost_only(
+    problem: Problem, agent: BoundAgent, *, seconds: float = 5.0, plans: Plans | None = None
+) -> tuple[Row, bool]:
     """The plan that counts nothing but cost, as deep as can be afforded, and whether no deeper one can differ.
 
     Where every test runs once, or their number has a cap, that many steps are as deep as a plan can be. Otherwise the
@@ -139,7 +143,7 @@ def cost_only(problem: Problem, agent: Agent, *, seconds: float = 5.0, plans: Pl
     return row, most is not None and plan.horizon >= most
 
 
-def _searched(plans: Plans, agent: Agent) -> Row:
+def _searched(plans: Plans, agent: BoundAgent) -> Row:
     """The cost-only plan that branch and bound finds."""
     plan = make_agent("planning", plans.problem, discount=1.0, planner=agent.planner)
     ahead, first = _follow(plans, plan)
@@ -156,7 +160,7 @@ def _would_hold(graph: Graph, horizon: int) -> float:
     return min(whole, graph.size * after / before)
 
 
-def _follow(plans: Plans, agent: Agent) -> tuple[Ahead, str]:
+def _follow(plans: Plans, agent: BoundAgent) -> tuple[Ahead, str]:
     """What following `agent` from the start brings, and its first action; LimitError where that takes too much.
 
     A plan beside the one asked for may take MOST_NODES situations, or as many as there are already.
@@ -203,7 +207,7 @@ def _all_tests(problem: Problem) -> Row:
     return _row("all-tests", label, first, reward=found.reward, right=found.right, note=note, **spent)
 
 
-def _planned(key: str, plans: Plans, agent: Agent) -> Row:
+def _planned(key: str, plans: Plans, agent: BoundAgent) -> Row:
     unit = f"{plans.problem.unit} per {agent.unit.removesuffix('s')}"
     far = "branch and bound" if agent.planner.is_bounded else f"horizon {agent.horizon}"
     label = f"{agent.name}, {far}, weight {agent.weight:g} {unit}"
@@ -229,7 +233,7 @@ def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
         return replace(taken, note=f"{proved}; the cost-only plan reaches it")
     size = max(abs(plain.reward or 0.0), 1e-6 * (plain.cost or 0.0))
     gap = MARGIN * (size or 1e-6 * problem.reward_scale)
-    found: Solution = solve(problem, gap=gap, seconds=seconds, memory=1e9)
+    found: SolveResult = solve(problem, gap=gap, seconds=seconds, memory=1e9)
     proved = f"certified: no plan has an expected {word} {beyond} {sign * found.upper + 0.0:,.6g}"
     bounds: dict[str, Any] = {"weight": 0.0, "lower": found.lower, "upper": found.upper}
     row = _row(
@@ -279,7 +283,7 @@ CHUNK = 10
 """Steps that are looked for at a time, between looks at the clock."""
 
 
-def has_frontier(agent: Agent) -> bool:
+def has_frontier(agent: BoundAgent) -> bool:
     """Whether plans like the agent's can be had at every weight: it looks ahead exactly, for information."""
     return agent.planner.is_exact and agent.plans_for_information
 

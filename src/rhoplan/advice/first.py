@@ -15,8 +15,8 @@ from rhoplan.advice.margin import first_lead
 from rhoplan.advice.part import Bounds
 from rhoplan.advice.second import Opinion, second_opinion
 from rhoplan.advice.words import money, words_for
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy, action_values, in_order, preferred
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy, action_values, in_order, preferred
 from rhoplan.belief.situation import Situation, branch, named_beliefs
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
@@ -96,7 +96,7 @@ class First:
 
 
 def tell_first(
-    policy: Policy, node: int, given: Evidence, *, unavailable: tuple[str, ...], spent: float, planned: str = ""
+    policy: GraphPolicy, node: int, given: Evidence, *, unavailable: tuple[str, ...], spent: float, planned: str = ""
 ) -> First:
     """What the agent of `policy` does at `node`, after `given` was seen for `spent`."""
     agent, graph, model = policy.agent, policy.graph, policy.graph.problem
@@ -159,7 +159,7 @@ def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> 
     return Stop(commit, value, float(situation.belief @ (1 - problem.flat.right[place])))
 
 
-def _results(policy: Policy, node: int, test: str, now: str) -> tuple[Result, ...]:
+def _results(policy: GraphPolicy, node: int, test: str, now: str) -> tuple[Result, ...]:
     graph, follows, found = policy.graph, policy.committed(node), list[Result]()
     problem, situation = graph.problem, graph.situation(node)
     action = next(a for a in problem.menu(situation.visible) if a.name == test)
@@ -177,7 +177,7 @@ def _named(problem: Problem, situation: Situation) -> dict[str, float]:
 
 
 def _reason(
-    problem: Problem, agent: Agent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
+    problem: Problem, agent: BoundAgent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
 ) -> str:
     """Why, in a sentence or two, from the numbers."""
     unit, test = problem.unit, words_for(problem)["test"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rhoplan.advice.branches import Pathway
 from rhoplan.advice.margin import Lead
 from rhoplan.advice.pathway import pathway
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.situation import Situation
 from rhoplan.model.problem import Problem
@@ -26,9 +26,9 @@ class CourseRule:
         return self.ground.action(self.course, self.ground.graph.node(situation)).name
 
 
-def follower(ground: Ground, course: Course) -> Agent:
+def follower(ground: Ground, course: Course) -> BoundAgent:
     """An agent of `ground.problem` that follows `course`."""
-    return Agent("target", planner=FollowRule(rule=CourseRule(ground, course), horizon=ground.depth))
+    return BoundAgent("target", planner=FollowRule(rule=CourseRule(ground, course), horizon=ground.depth))
 
 
 def drawn(ground: Ground, course: Course, *, smallest: float, most_nodes: int) -> Pathway:

@@ -20,7 +20,7 @@ from rhoplan.advice.chain import append, read_lines
 from rhoplan.advice.margin import Lead
 from rhoplan.advice.start import Prior, started
 from rhoplan.advice.words import likeliest
-from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import MEMORY
 from rhoplan.agents.settings import KEPT, is_number
 from rhoplan.belief.situation import observe, observe_all
@@ -54,7 +54,7 @@ class Case:
     def __init__(
         self,
         model: Problem,
-        agent: Agent,
+        agent: BoundAgent,
         *,
         prior: Prior | None = None,
         known: Evidence = (),
@@ -70,7 +70,7 @@ class Case:
         self._graphs: dict[tuple[str, ...], Graph] = {}
         self.ask(agent)
 
-    def ask(self, agent: Agent) -> None:
+    def ask(self, agent: BoundAgent) -> None:
         """Let `agent` advise from here on."""
         check_fixed(agent)
         self.agent = agent
@@ -232,19 +232,19 @@ def told(advice: First) -> dict[str, Any]:
     return {"do": advice.do, "reason": advice.reason, **beside, "belief": advice.belief, **parts}
 
 
-def settings_of(agent: Agent) -> dict[str, Any]:
+def settings_of(agent: BoundAgent) -> dict[str, Any]:
     """The agent as the log keeps it; a precision without limit is None, which JSON can hold."""
     found = agent.settings
     return {"name": agent.name, **{setting.name: found[setting.name] for setting in KEPT}}
 
 
-def agent_of(settings: Mapping[str, Any], problem: Problem) -> Agent:
+def agent_of(settings: Mapping[str, Any], problem: Problem) -> BoundAgent:
     """The agent that `settings_of` described."""
     given = {one.word: settings[one.name] for one in KEPT if settings.get(one.name) is not None}
     return make_agent(settings["name"], problem, **given)
 
 
-def load_case(path: Path, problem: Problem, agent: Agent | None = None) -> Case:
+def load_case(path: Path, problem: Problem, agent: BoundAgent | None = None) -> Case:
     """The case that `save` kept, to go on with; it must be of the same model.
 
     agent: who advises from here on; the one that advised last where None.

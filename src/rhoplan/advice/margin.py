@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rhoplan.advice.words import counted, money, percent
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import ActionValue, Decision, Policy, action_values, in_order, preferred
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import ActionValue, GraphPolicy, Recommendation, action_values, in_order, preferred
 from rhoplan.agents.turnover import turnover
 from rhoplan.belief.situation import Situation
 from rhoplan.graph.ties import tolerance
@@ -31,7 +31,7 @@ class Lead:
     beside: str
 
 
-def lead(problem: Problem, agent: Agent, ranking: Sequence[ActionValue], size: float) -> Lead:
+def lead(problem: Problem, agent: BoundAgent, ranking: Sequence[ActionValue], size: float) -> Lead:
     """What stands beside the first of `ranking`; the other actions follow it from the best to the worst.
 
     size: the turnover, which margins are measured by. A rule may take an action that is not the best by these values:
@@ -55,7 +55,7 @@ def lead(problem: Problem, agent: Agent, ranking: Sequence[ActionValue], size: f
     return Lead(second, margin, False, f"next best: {second}, {amount} behind{share}")
 
 
-def first_lead(agent: Agent, policy: Policy, node: int) -> Lead:
+def first_lead(agent: BoundAgent, policy: GraphPolicy, node: int) -> Lead:
     """What stands beside what `agent` does at `node`; `policy` is its own, or that of an agent that decides alike."""
     values = action_values(policy, node)
     chosen = preferred(policy, node, values)
@@ -69,7 +69,7 @@ def first_lead(agent: Agent, policy: Policy, node: int) -> Lead:
 
 
 def lead_of(
-    problem: Problem, agent: Agent, decision: Decision, bounds: Mapping[str, Sequence[float]] | None = None
+    problem: Problem, agent: BoundAgent, decision: Recommendation, bounds: Mapping[str, Sequence[float]] | None = None
 ) -> Lead:
     """What stands beside the choice of `decision`. bounds: of every action, where others than its own are known."""
     if known := bounds or decision.bounds:
@@ -78,7 +78,7 @@ def lead_of(
     return lead(problem, agent, ranking, decision.turnover)
 
 
-def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str, Sequence[float]]) -> Lead:
+def proven_lead(problem: Problem, agent: BoundAgent, choice: str, bounds: Mapping[str, Sequence[float]]) -> Lead:
     """What stands beside `choice` where only bounds on what actions are worth are known, lower and upper.
 
     The margin is the least that they prove, 0 where another may be better. It is measured by the size of the value. A
@@ -109,7 +109,7 @@ def proven_lead(problem: Problem, agent: Agent, choice: str, bounds: Mapping[str
     return Lead(second, max(margin, 0.0), True, _alike(choice, second, told, close))
 
 
-def certified(agent: Agent, situation: Situation) -> dict[str, Any]:
+def certified(agent: BoundAgent, situation: Situation) -> dict[str, Any]:
     """Bounds of every action and what is proven best, where `agent` follows a solved policy; else empty."""
     policy: Any = getattr(agent.planner, "rule", None)
     if not hasattr(policy, "proven"):

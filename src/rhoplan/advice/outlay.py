@@ -17,8 +17,8 @@ import numpy as np
 
 from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Array, Ids, Problem
@@ -56,7 +56,7 @@ class Ahead:
         return int(_quantile(self.by_tests, share)), _quantile(self.by_cost, share)
 
 
-def outlook(plans: Plans, agent: Agent, node: int | None = None) -> Ahead:
+def outlook(plans: Plans, agent: BoundAgent, node: int | None = None) -> Ahead:
     """What following the plan of `agent` from `node` brings, the start by default."""
     start = plans.graph.root if node is None else node
     found = plans.policy(agent).chooser.bounded(start)
@@ -123,7 +123,7 @@ def plan_ahead(problem: Problem, found: ManySolution) -> Ahead:
     )
 
 
-def sample_ahead(policy: Policy, node: int, *, episodes: int = EPISODES, seed: int = 0) -> tuple[Ahead, Sampled]:
+def sample_ahead(policy: GraphPolicy, node: int, *, episodes: int = EPISODES, seed: int = 0) -> tuple[Ahead, Sampled]:
     """Means over sampled cases that follow `policy` from `node`, and their standard errors.
 
     Results are drawn from what is believed; what a commit brings is its expectation then, not another draw. Cases are
@@ -173,7 +173,7 @@ class _Batch:
     right: Array
 
 
-def _sample(policy: Policy, node: int, episodes: int, rng: np.random.Generator) -> _Batch:
+def _sample(policy: GraphPolicy, node: int, episodes: int, rng: np.random.Generator) -> _Batch:
     """So many cases that follow `policy` from `node`."""
     graph, menu = policy.graph, policy.graph.problem.flat
     nodes, active = np.full(episodes, node), np.arange(episodes)

@@ -18,8 +18,8 @@ from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.case import Evidence, check_fixed, follow, without
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import outlook
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import named_beliefs
 from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import Graph
@@ -36,7 +36,7 @@ MOST_NODES = 2000
 
 def pathway(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     given: Evidence = (),
     *,
     unavailable: Iterable[str] = (),
@@ -104,7 +104,7 @@ class _Place:
 class _Builder:
     """Grows a tree along the choices of a policy."""
 
-    def __init__(self, policy: Policy, cap: int) -> None:
+    def __init__(self, policy: GraphPolicy, cap: int) -> None:
         self.policy, self.graph, self.cap = policy, policy.graph, cap
         self._ends: dict[tuple[int, int], Totals] = {}
 
@@ -195,7 +195,7 @@ class Totals:
         return max(0.0, 1.0 - sum(self.commits.values()))
 
 
-def totals(policy: Policy, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Totals]:
+def totals(policy: GraphPolicy, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Totals]:
     """Totals for each place: a node of the policy's graph, and how many actions are left before the cap."""
     waiting: dict[int, list[int]] = {}
     for node, left in sorted(set(places)):
@@ -207,7 +207,7 @@ def totals(policy: Policy, places: Iterable[tuple[int, int]]) -> dict[tuple[int,
     return found
 
 
-def _followed(policy: Policy, nodes: list[int], left: int) -> Array:
+def _followed(policy: GraphPolicy, nodes: list[int], left: int) -> Array:
     """Tests, cost, reward, right, number of ends, and one column per commit, for cases that begin at each of `nodes`:
     one flow for all, each with a label of its own."""
     brought = np.zeros((len(nodes), 5 + len(policy.graph.problem.flat.commits)))

@@ -15,8 +15,8 @@ import numpy as np
 from rhoplan.advice.brackets import Answer
 from rhoplan.advice.case import Evidence, without
 from rhoplan.advice.variations import Parameter
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
@@ -70,7 +70,7 @@ class First:
     worth: Array
 
 
-def first_actions(layout: Layout, problems: Sequence[Problem], agent: Agent) -> First:
+def first_actions(layout: Layout, problems: Sequence[Problem], agent: BoundAgent) -> First:
     """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
     copies = layout.copies(problems)
     plan = layout.plan(copies, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
@@ -88,7 +88,7 @@ def told_first(layout: Layout, copies: Copies, plan: Plan, horizon: int) -> Firs
     return First(copies, names, len(menu.ending), choice, worth)
 
 
-def plans_versions(problem: Problem, agent: Agent) -> bool:
+def plans_versions(problem: Problem, agent: BoundAgent) -> bool:
     """Whether versions of `problem` that differ in numbers only can be planned at once for `agent`."""
     same = agent.planner.is_exact and agent.objective.is_information
     return same and problem.listed is not None and problem.leaf is None
@@ -98,7 +98,7 @@ class Asker:
     """Finds first actions of `agent` after `given` for changed models; `now` is today's."""
 
     def __init__(
-        self, problem: Problem, agent: Agent, given: Evidence, unavailable: Collection[str], now: str | None
+        self, problem: Problem, agent: BoundAgent, given: Evidence, unavailable: Collection[str], now: str | None
     ) -> None:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = now or ""
@@ -161,7 +161,7 @@ class Asker:
         return {(parameter.id, value): self._known[parameter.id, value] for parameter, value in questions}
 
     def _together(
-        self, layout: Layout, versions: Sequence[tuple[Parameter, float, Problem]], agent: Agent
+        self, layout: Layout, versions: Sequence[tuple[Parameter, float, Problem]], agent: BoundAgent
     ) -> list[Answer | None]:
         first = first_actions(layout, [problem for _, _, problem in versions], agent)
         copies, names, worth = first.copies, first.names, first.worth
@@ -178,10 +178,10 @@ class Asker:
             for k, (_, value, _) in enumerate(versions)
         ]
 
-    def _alone(self, problem: Problem, agent: Agent, value: float) -> tuple[Answer, int]:
+    def _alone(self, problem: Problem, agent: BoundAgent, value: float) -> tuple[Answer, int]:
         """The answer on a graph of its own, and how many numbers that took; RhoplanError where the evidence would be
         impossible, or beyond a cap."""
         graph = Graph(without(problem, self.unavailable))
         node = graph.node(observe_all(problem, self.given))
-        name = Policy(graph, agent).action(node).name
+        name = GraphPolicy(graph, agent).action(node).name
         return Answer(value, name, name == self.now, np.empty(0)), graph.probability[: graph.size].size

@@ -18,7 +18,7 @@ from rhoplan.advice.case import Evidence, check_fixed, without
 from rhoplan.advice.questions import Allowance, Asker
 from rhoplan.advice.variations import FAR, Kind, Parameter, Quantity, parameters
 from rhoplan.advice.words import parameter_name
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.model.problem import Problem
 from rhoplan.planning.versions import Layout
 
@@ -99,7 +99,7 @@ class Flip:
 
 def flips(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     given: Evidence = (),
     *,
     unavailable: Iterable[str] = (),

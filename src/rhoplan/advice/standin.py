@@ -14,7 +14,7 @@ from rhoplan.advice.case import Adviser, Evidence
 from rhoplan.advice.part import Part, missing
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.words import counted
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import size_of
 from rhoplan.agents.planners.planner import Exact
 from rhoplan.belief.situation import observe_all
@@ -29,7 +29,7 @@ MOST_NUMBERS = 1_000_000
 
 def flips_of(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     now: str,
     given: Evidence = (),
     *,

@@ -13,7 +13,7 @@ from typing import Any
 from rhoplan.advice.bands import Band, bands
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import RARE, one_in, percent, words_of
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem, Visible
 
@@ -81,7 +81,9 @@ class Thresholds:
         return {**told, "stretches": stretches}
 
 
-def thresholds(problem: Problem, agent: Agent, *, done: Visible = None, seconds: float = 20.0) -> Thresholds | None:
+def thresholds(
+    problem: Problem, agent: BoundAgent, *, done: Visible = None, seconds: float = 20.0
+) -> Thresholds | None:
     """The thresholds of a two-state model once `done` was done, nothing by default; None for other models.
 
     A stretch narrower than `bands` can tell apart may be missed.

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from rhoplan.advice.words import parameter_name
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import RhoplanError, dotted
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.panels import with_panels
@@ -46,7 +46,7 @@ class Parameter:
     low: float
     high: float
     problem: Problem
-    agent: Agent
+    agent: BoundAgent
     is_convex: bool = True
 
     @property
@@ -71,7 +71,7 @@ class Parameter:
             name = parameter_name(self.kind, self.names)
             raise RhoplanError(f"{name} {rule}; it is {value:g}", field=(self.id,))
 
-    def change(self, value: float) -> tuple[Problem, Agent]:
+    def change(self, value: float) -> tuple[Problem, BoundAgent]:
         """Model and agent with `value` instead."""
         problem, menu = self.problem, self.problem.flat
         factor, states = problem.factors[0], problem.states
@@ -101,7 +101,7 @@ class Parameter:
         return replace(problem, menu=replace(menu, **parts)), self.agent
 
 
-def parameters(problem: Problem, agent: Agent) -> Iterator[Parameter]:
+def parameters(problem: Problem, agent: BoundAgent) -> Iterator[Parameter]:
     """Every parameter, those that usually matter most first.
 
     Priors and stakes are those of diagnoses, likelihoods those of states. Of a model of two diagnoses one prior is
@@ -145,7 +145,7 @@ def likelihood_of(problem: Problem, name: str, state: str, outcome: str) -> floa
     return float(test.likelihood[problem.states.index(state), test.outcomes.index(outcome)])
 
 
-def with_values(problem: Problem, agent: Agent, values: Mapping[str, float]) -> tuple[Problem, Agent]:
+def with_values(problem: Problem, agent: BoundAgent, values: Mapping[str, float]) -> tuple[Problem, BoundAgent]:
     """Model and agent with other values of the parameters that `values` names by their ids, set one after the other.
 
     A probability that is set later takes its room from those set before too.

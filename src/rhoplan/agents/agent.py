@@ -10,21 +10,25 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Generic, TypeAlias, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from rhoplan.agents.fitting import chosen as chosen_planner
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Planner
+from rhoplan.agents.planners.external import ExternalPlanner
+from rhoplan.agents.planners.planner import GraphPlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, expect
+from rhoplan.model.limits import LARGEST_REWARD, UNITS
 from rhoplan.model.problem import Problem
+from rhoplan.planning.objective import BeliefUtility, Objective
+from rhoplan.planning.planner import Planner
 from rhoplan.planning.utility import Utility
+from rhoplan.work.plugins import Registry
 
-Named: TypeAlias = "str | Utility | None"
+Named: TypeAlias = "str | BeliefUtility | None"
 Value = TypeVar("Value")
 
 
@@ -49,32 +53,42 @@ AGENTS: dict[str, AgentKind] = {
 
 DEFAULT_PLANNER = "exact"
 
+OTHER_AGENTS: Registry[Any] = Registry("agents", {}, lambda _, agent: agent)
+"""Agents of other distributions: what `rhoplan.agent` returns, by name."""
+
+
+WORDS = {
+    "weight": "information_weight", "unit": "information_unit", "discount": "discount", "utility": "utility",
+    "precision": "inverse_temperature", "commits_count": "terminal_rewards",
+}  # fmt: skip
+"""The words of options, records and logs for the fields of an objective."""
+
 
 class Part(Generic[Value]):
-    """An attribute that an agent has from its objective or its planner, by the same name; None where that lacks it."""
+    """An attribute that an agent has from its objective or its planner; None where that lacks it."""
 
     def __init__(self, home: str) -> None:
         self.home = home
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        self.name = WORDS.get(name, name) if self.home == "objective" else name
 
     def __get__(self, agent: Any, owner: type) -> Value:
         return cast(Value, getattr(getattr(agent, self.home), self.name, None))
 
 
 @dataclass(frozen=True, init=False)
-class Agent:
+class BoundAgent:
     """How to decide: look ahead with `planner` for `objective`, then act, then look again.
 
-    Made of an objective and a planner, or of their settings: Agent("mine", horizon=3, weight=2.0, discount=0.9,
+    Made of an objective and a planner, or of their settings: BoundAgent("mine", horizon=3, weight=2.0, discount=0.9,
     utility=NegativeEntropy(), planner="mcts", simulations=500). The weight is the utility's own where nobody says.
     near: what the words about its decisions call about as good (see `settings`); it changes no decision.
     """
 
     name: str
     objective: Objective
-    planner: Planner
+    planner: GraphPlanner
     near: float = field(default=DEFAULT_NEAR, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -85,29 +99,31 @@ class Agent:
         weight: float | None = None,
         *,
         objective: Objective | None = None,
-        planner: Planner | str = DEFAULT_PLANNER,
+        planner: GraphPlanner | str = DEFAULT_PLANNER,
         near: float = DEFAULT_NEAR,
         notes: tuple[str, ...] = (),
         **settings: Any,
     ) -> None:
         given = {"horizon": horizon, "weight": weight, **settings}
         given = {word: value for word, value in given.items() if value is not None}
-        wants = {word: given.pop(word) for word in [f.name for f in fields(Objective)] if word in given}
-        if "utility" in wants and "weight" not in wants:
-            wants |= {"weight": wants["utility"].weight, "unit": wants.get("unit", "nats")}
-        how = _loaded(planner)(**given) if isinstance(planner, str) else replace(planner, **given)
+        wants = {field: given.pop(word) for word, field in WORDS.items() if word in given and word != "weight"}
+        given.pop("weight", None)
+        _check_objective(weight, wants.get("information_unit"), wants.get("discount"), wants.get("inverse_temperature"))
+        aim = replace(objective or Objective(), **wants)
+        aim = aim if weight is None else aim.weighted(weight)
+        how = _made(planner, given) if isinstance(planner, str) else planner.with_settings(**given)
         object.__setattr__(self, "name", name)
-        object.__setattr__(self, "objective", replace(objective or Objective(), **wants))
+        object.__setattr__(self, "objective", replace(aim, discount=aim.discount_factor))
         object.__setattr__(self, "planner", how)
         object.__setattr__(self, "near", near)
         object.__setattr__(self, "notes", notes)
         SETTINGS["near"].check(near)
         self.planner.check(self.objective)
 
-    def changed(self, **settings: Any) -> Agent:
+    def changed(self, **settings: Any) -> BoundAgent:
         """This agent with other settings, by their Python names."""
         kept = {name: getattr(self, name) for name in ("objective", "planner", "near", "notes")}
-        return Agent(self.name, **(kept | settings))
+        return BoundAgent(self.name, **(kept | settings))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -148,12 +164,12 @@ def make_agent(
     precision: float = math.inf,
     utility: Named = None,
     target: Sequence[float] | None = None,
-    planner: Planner | str | None = None,
+    planner: GraphPlanner | Planner | str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
     exploration: float | None = None,
     near: float = DEFAULT_NEAR,
-) -> Agent:
+) -> BoundAgent:
     """The agent `name` of the paper's table with these settings.
 
     Horizon, discount and planner are the problem's own by default, the weight is the problem's price of information or
@@ -164,19 +180,30 @@ def make_agent(
     not take, is not used, and a note on the agent says so. Weight 0 takes the information out of any agent.
     """
     expect(problem, Problem, "make")
+    _check_objective(weight, unit, discount, precision)
     given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
     if weight is not None:
         SETTINGS["weight"].check(weight)
     if name in problem.rules:
         chosen = weight if weight is not None else _priced(problem, unit)
-        return Agent(name, objective=Objective(chosen, unit), planner=FollowRule(rule=problem.rules[name]), near=near)
+        return BoundAgent(
+            name,
+            objective=Objective(chosen, information_unit=unit),
+            planner=FollowRule(rule=problem.rules[name]),
+            near=near,
+        )
     if name.startswith(SOLVED):
         wanted = None if weight is None else per_nat(weight, unit)
         said = {"precision": precision, "weight": wanted, "unit": unit, "discount": discount}
         asked = {**given, **said, "planner": planner, "utility": utility, "target": target}
         return _solved(name, problem, near, asked)
+    if name in OTHER_AGENTS and name not in AGENTS:
+        asked = {**given, "weight": weight, "discount": discount, "utility": utility, "target": target}
+        found: BoundAgent = OTHER_AGENTS[name].bind(problem)
+        changed = {word: value for word, value in asked.items() if value is not None}
+        return replace(found.changed(**changed), name=name, near=near) if changed else replace(found, name=name)
     if name not in AGENTS:
-        known = ", ".join([*AGENTS, *problem.rules])
+        known = ", ".join([*AGENTS, *OTHER_AGENTS, *problem.rules])
         raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
     kind, notes = AGENTS[name], list[str]()
     if kind.one_step and horizon not in (None, 1):
@@ -196,16 +223,21 @@ def make_agent(
     notes += unused(how.name, how.takes, given)
     chosen, fades = weight if weight is not None else _priced(problem, unit), problem.discount
     fades = fades if discount is None else discount
-    objective = Objective(chosen, unit, fades, precision, kind.commits_count, valued)
-    objective = objective if kind.weight is None else replace(objective, weight=kind.weight)
-    how = replace(how, horizon=1) if kind.one_step else how
+    objective = Objective(
+        information_unit=unit,
+        utility=valued,
+        discount=fades,
+        inverse_temperature=precision,
+        terminal_rewards=kind.commits_count,
+    ).weighted(chosen if kind.weight is None else kind.weight)
+    how = how.with_settings(horizon=1) if kind.one_step else how
     if planner is None:
         fit = chosen_planner(problem, how, objective)
         how, notes = fit.planner, [*notes, *filter(None, [fit.words])]
-    return Agent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
+    return BoundAgent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
 
 
-def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> Agent:
+def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> BoundAgent:
     """Who advises people: the agent `name`, or else one that looks ahead for what people pay and lose.
 
     Information counts where somebody puts a price on it: the problem, a weight, or a utility in `settings`.
@@ -215,6 +247,17 @@ def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> 
         weight = weight if weight is not None else problem.price or 0.0
         name = "planning" if weight == 0 else "planning-ig"
     return make_agent(name or "planning-ig", problem, **settings)
+
+
+def _check_objective(weight: float | None, unit: str | None, discount: float | None, precision: float | None) -> None:
+    """Refuse settings of an objective, by the words that options and fields have for them."""
+    if weight is not None and not abs(weight) <= LARGEST_REWARD:
+        raise AgentError(f"weight must be a number of at most {LARGEST_REWARD:g}; it is {weight:g}", field=("weight",))
+    if unit is not None and unit not in UNITS:
+        raise AgentError(f"unit of information must be {' or '.join(UNITS)}, not '{unit}'", field=("unit",))
+    for name, value in (("discount", discount), ("precision", precision)):
+        if value is not None:
+            SETTINGS[name].check(value)
 
 
 def _priced(problem: Problem, unit: str) -> float:
@@ -238,7 +281,7 @@ def without_files(why: str) -> Iterator[None]:
         _refused.reset(before)
 
 
-def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> Agent:
+def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> BoundAgent:
     """The agent that follows the policy in the file named after `solved:`, with a note on what is `asked` in vain."""
     from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
@@ -246,36 +289,51 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
         raise AgentError(refused, field=("agent",))
     path = name.removeprefix(SOLVED)
     policy = load_policy(path, problem)
-    objective = Objective(policy.settings.weight, "nats", policy.settings.discount)
-    has = {**vars(objective), "utility": DEFAULT_UTILITY, "horizon": asked["horizon"] and saved_horizon(path)}
+    objective = Objective(policy.settings.weight, discount=policy.settings.discount)
+    has = {word: getattr(objective, field) for word, field in WORDS.items()}
+    has |= {"utility": DEFAULT_UTILITY, "horizon": asked["horizon"] and saved_horizon(path)}
     vain = unlike(has, asked)
-    made = f"solved does what its policy says, which has weight {objective.weight:g} and discount {objective.discount}"
+    solved = policy.settings
+    made = f"solved does what its policy says, which has weight {solved.weight:g} and discount {solved.discount}"
     notes = (f"{made}; {', '.join(vain)} {'is' if len(vain) == 1 else 'are'} not used",) if vain else ()
-    return Agent("solved", objective=objective, planner=FollowRule(rule=policy), near=near, notes=notes)
+    return BoundAgent("solved", objective=objective, planner=FollowRule(rule=policy), near=near, notes=notes)
 
 
 DEFAULT_UTILITY = "information"
 
 
-def _loaded(name: str) -> type[Planner]:
-    found: type[Planner] = row_of(PLANNERS, name, "planner").load()  # type: ignore[assignment]
-    return found
+def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -> GraphPlanner:
+    """The planner `name` with `settings`, and with what suits `problem` where they do not say."""
+    found: Any = row_of(PLANNERS, name, "planner").load()
+    if isinstance(found, type) and issubclass(found, GraphPlanner):
+        return found(**settings) if problem is None else found.for_problem(problem, **settings)
+    return ExternalPlanner(planner=found(**settings))
 
 
-def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) -> Planner:
+@runtime_checkable
+class OnGraph(Protocol):
+    """A public planner that the engine runs itself."""
+
+    def on_graph(self, problem: Problem) -> GraphPlanner:
+        """The planner as the engine runs it."""
+
+
+def _planner(planner: GraphPlanner | Planner | str, problem: Problem, given: dict[str, Any]) -> GraphPlanner:
     """The planner asked for with the settings in `given` that it takes."""
+    if isinstance(planner, Planner):
+        planner = planner.on_graph(problem) if isinstance(planner, OnGraph) else ExternalPlanner(planner=planner)
     takes = row_of(PLANNERS, planner, "planner").takes if isinstance(planner, str) else planner.takes
     for name, setting in SETTINGS.items():  # what is wrong is wrong, whether or not it is used
         if given.get(setting.word) is not None:
             SETTINGS[name].check(given[setting.word])
     used = {SETTINGS[name].word: given[SETTINGS[name].word] for name in takes if given[SETTINGS[name].word] is not None}
-    return _loaded(planner).for_problem(problem, **used) if isinstance(planner, str) else replace(planner, **used)
+    return _made(planner, used, problem) if isinstance(planner, str) else planner.with_settings(**used)
 
 
 def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -> Utility:
     """The utility asked for, with its target where it takes one."""
     if utility is not None and not isinstance(utility, str):
-        return utility
+        return Objective(utility=utility).for_problem(problem).belief_utility
     name = DEFAULT_UTILITY if utility is None else utility
     row = row_of(UTILITIES, name, "utility")
     if "target" not in row.takes:
@@ -292,6 +350,6 @@ def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -
         )
     try:
         aimed: Utility = row.load()(target=target)
-    except ValueError as error:
+    except AgentError as error:
         raise AgentError(f"target is not sound: {error}", field=("target",)) from None
     return aimed

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Exact, Planner
+from rhoplan.agents.planners.planner import Exact, GraphPlanner
 from rhoplan.errors import AgentError, MissingExtra
 from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
-    from rhoplan.agents.agent import Agent
+    from rhoplan.agents.agent import BoundAgent
 
 MEMORY = 1e9
 """Bytes that planning one case may take where nobody says."""
@@ -76,7 +76,7 @@ class Size:
 class Fit:
     """A planner that may do; words: what is not as asked for, and why, empty where all is. size: see `Size`."""
 
-    planner: Planner
+    planner: GraphPlanner
     words: str = ""
     size: Size | None = None
 
@@ -100,7 +100,7 @@ def size_of(problem: Problem, horizon: int, done: Done | None = None, *, repeats
     return Size(menus, nodes, *more)
 
 
-def chosen(problem: Problem, planner: Planner, objective: Objective) -> Fit:
+def chosen(problem: Problem, planner: GraphPlanner, objective: Objective) -> Fit:
     """What to plan with where nobody asks for a planner: `planner`, or what is quick enough instead."""
     if not isinstance(planner, Exact) or problem.listed is None:
         return Fit(planner)
@@ -109,7 +109,7 @@ def chosen(problem: Problem, planner: Planner, objective: Objective) -> Fit:
 
 def fitting(
     problem: Problem,
-    planner: Planner,
+    planner: GraphPlanner,
     objective: Objective,
     *,
     done: Done | None = None,
@@ -139,12 +139,12 @@ def fitting(
             yield Fit(replace(planner, horizon=horizon), f"{asked}: looked {horizon} ahead instead", size)
 
 
-def with_planner(agent: Agent, fit: Fit) -> Agent:
+def with_planner(agent: BoundAgent, fit: Fit) -> BoundAgent:
     """`agent` with the planner of `fit`."""
     return agent if fit.planner == agent.planner else agent.changed(planner=fit.planner)
 
 
-def _many(planner: Planner, objective: Objective) -> Planner | None:
+def _many(planner: GraphPlanner, objective: Objective) -> GraphPlanner | None:
     """Planner many, where it can plan for `objective`, and what it needs is installed."""
     from rhoplan.agents.planners.many import Many
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.turnover import turnover
+from rhoplan.belief.belief import Belief
 from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import Situation, initial, named_beliefs
 from rhoplan.errors import EvidenceError, expect
@@ -25,13 +26,13 @@ from rhoplan.planning.exact import Plan
 UNDECIDED = -9
 
 
-class Policy:
+class GraphPolicy:
     """The choices of `agent` on `graph`.
 
     choice (N,): the slot taken at a node, -1 to end with ending action `ending` (N,); UNDECIDED where nobody asked.
     """
 
-    def __init__(self, graph: Graph, agent: Agent) -> None:
+    def __init__(self, graph: Graph, agent: BoundAgent) -> None:
         self.graph, self.agent = graph, agent
         self.chooser = agent.planner.on(graph, agent.objective)
         self.choice: Ids = np.empty(0, dtype=np.int64)
@@ -47,10 +48,14 @@ class Policy:
         """Whether the situation alone decides what is done."""
         return math.isinf(self.agent.precision) and not self.agent.planner.samples
 
-    def committed(self, node: int) -> Policy:
+    def committed(self, node: int) -> GraphPolicy:
         """Following the plan made at `node` without planning again; itself where planning again is the plan."""
         found = self.chooser.bounded(node)
-        return self if found is None else Policy(self.graph, self.agent.changed(planner=FollowRule(rule=found.policy)))
+        return (
+            self
+            if found is None
+            else GraphPolicy(self.graph, self.agent.changed(planner=FollowRule(rule=found.policy)))
+        )
 
     def settle(self, nodes: Ids) -> None:
         """Decide at `nodes`, unless that was done before."""
@@ -139,7 +144,7 @@ class ActionValue:
 
 
 @dataclass(frozen=True)
-class Decision:
+class Recommendation:
     """The choice in a situation, the value of every action, and by how much the choice beats the runner-up.
 
     beliefs: for each hidden factor the probability of its states; belief: that of the first. turnover: the losses and
@@ -164,25 +169,27 @@ class Decision:
         return tuple(self.actions[place] for place in ranked(np.array([action.value for action in self.actions])))
 
 
-def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *, seed: int = 0) -> Decision:
-    """What `agent` does in `situation` (the start by default), and why. Ties are settled by the one tie rule.
+def decide(
+    problem: Problem, agent: BoundAgent, situation: Situation | Belief | None = None, *, seed: int = 0
+) -> Recommendation:
+    """What `agent` does at a belief (the initial one by default), and why. Ties are settled by the one tie rule.
 
     With a finite precision the choice is the most probable action. `seed` is for planners that sample.
     """
     expect(problem, Problem, "make")
-    expect(agent, Agent, "make_agent")
+    expect(agent, BoundAgent, "make_agent")
     graph = shared_graph(problem)
-    situation = situation or initial(problem)
+    situation = situation.situation if isinstance(situation, Belief) else situation or initial(problem)
     if situation.visible is END:
         raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
-    policy = Policy(graph, agent)
+    policy = GraphPolicy(graph, agent)
     node = graph.node(situation)
     actions = action_values(policy, node, seed)
     chosen = preferred(policy, node, actions)
     beliefs = named_beliefs(problem, situation)
     runner_up = next((one for one in in_order(policy, node, actions) if one is not chosen), None)
     found = policy.chooser.bounded(node)
-    return Decision(
+    return Recommendation(
         belief=next(iter(beliefs.values())),
         beliefs=beliefs,
         entropy=float(sum(entropy(f.asked(b)) for f, b in zip(problem.factors, situation.beliefs, strict=True))),
@@ -196,7 +203,7 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
     )
 
 
-def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> list[ActionValue]:
+def in_order(policy: GraphPolicy, node: int, actions: tuple[ActionValue, ...]) -> list[ActionValue]:
     """`actions` at `node` from the best to the worst by the one tie rule: ending actions win ties, then the first."""
     listed = sorted(actions, key=lambda action: action.kind != "commit")
     plan, graph, nodes = policy.plan, policy.graph, np.array([node])
@@ -213,14 +220,14 @@ def in_order(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> lis
     return [listed[place] for place in ranked(values, float(plan.gains(nodes)[0]), exactly)]
 
 
-def preferred(policy: Policy, node: int, actions: tuple[ActionValue, ...]) -> ActionValue:
+def preferred(policy: GraphPolicy, node: int, actions: tuple[ActionValue, ...]) -> ActionValue:
     """The one of `actions` that the agent takes at `node`; with a finite precision the one it takes most often."""
     if policy.is_deterministic or policy.agent.planner.samples:
         return max(actions, key=lambda action: action.probability)
     return in_order(policy, node, actions)[0]
 
 
-def action_values(policy: Policy, node: int, seed: int = 0) -> tuple[ActionValue, ...]:
+def action_values(policy: GraphPolicy, node: int, seed: int = 0) -> tuple[ActionValue, ...]:
     """The parts of every action's value at `node`: actions that go on, then those that end, in the menu's order."""
     graph, plan, nodes = policy.graph, policy.plan, np.array([node])
     visible = int(graph.visible[node])

@@ -1,22 +1,25 @@
 """What can be asked for by name: planners (how to look ahead) and utilities (what is valued besides reward).
 
-A new one is a file and a row here; the command line, the API, records and logs all read these rows. A row names its
-home instead of importing it, so that asking for help does not wait for the engine.
+The command line, the API, records and logs read these tables. Other distributions extend them by entry points of the
+groups `rhoplan.planners` and `rhoplan.utilities`. A row names its home instead of importing it, so that asking for help
+does not wait for the engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
+from inspect import getdoc
 from typing import Any
 
 from rhoplan.errors import AgentError
+from rhoplan.work.plugins import Registry
 
 
 @dataclass(frozen=True)
 class Registered:
-    """What there is to know of a planner or a utility before it is loaded.
+    """What is known of a planner or a utility before it is loaded.
 
     home: the class or function that makes it, or where that is, as `module:name`. takes: names of the settings that it
     is made with (see `settings.SETTINGS`). samples: whether decisions come from simulations, so that they have a seed.
@@ -36,16 +39,54 @@ class Registered:
         return found
 
 
+PLANNER_SETTINGS = {"horizon": "horizon", "simulations": "simulations", "seconds": "time", "exploration": "exploration"}
+"""Names of settings by the fields of planners."""
+
+
+def planner_row(name: str, planner: Any) -> Registered:
+    """The row of a subclass of `Planner`; its fields are its settings."""
+    if not callable(getattr(planner, "solve", None)) or not isinstance(planner, type):
+        raise AgentError(
+            f"planner '{name}' must be a class with the method solve(problem, objective); it is {planner!r}"
+        )
+    called: object = getattr(planner, "name", name)
+    if called != name:
+        raise AgentError(f"planner '{name}' must have that name as its attribute `name`; it has {called!r}")
+    own = [one.name for one in fields(planner)] if is_dataclass(planner) else []
+    takes = tuple(setting for field, setting in PLANNER_SETTINGS.items() if field in own)
+    return Registered(about_of(planner), planner, takes, bool(getattr(planner, "samples", False)))
+
+
+def utility_row(name: str, utility: Any) -> Registered:
+    """The row of a function (beliefs, action) -> values, of a utility, or of a class of utilities."""
+
+    def make() -> Any:
+        from rhoplan.planning.utility import FunctionUtility
+
+        if isinstance(utility, type):
+            return utility()
+        return utility if hasattr(utility, "going") else FunctionUtility(utility, name=name)
+
+    if not callable(utility) and not hasattr(utility, "going"):
+        raise AgentError(f"utility '{name}' must be a function (beliefs, action) -> array; it is {utility!r}")
+    return Registered(about_of(utility), make)
+
+
+def about_of(thing: Any) -> str:
+    """The first line of its docstring."""
+    return (getdoc(thing) or "").partition("\n")[0].rstrip(".")
+
+
 HERE = "rhoplan.agents.planners"
 SEARCH = ("horizon", "simulations", "time", "exploration")
 
-PLANNERS: dict[str, Registered] = {
+_PLANNERS = {
     "exact": Registered(
         "every plan of the horizon, then the problem's own leaf", f"{HERE}.planner:Exact", ("horizon",)
     ),
     "anytime": Registered(
         "every plan of the horizon, then what errands and walks are worth; deeper with --time",
-        f"{HERE}.anytime:Anytime",
+        f"{HERE}.anytime:AnytimePlanner",
         ("horizon", "time"),
     ),
     "many": Registered(
@@ -66,9 +107,10 @@ PLANNERS: dict[str, Registered] = {
         samples=True,
     ),
 }
+PLANNERS: Registry[Registered] = Registry("planners", _PLANNERS, planner_row)
 """How an agent looks ahead."""
 
-UTILITIES: dict[str, Registered] = {
+_UTILITIES = {
     "information": Registered("expected information of each test", "rhoplan.planning.utility:Information"),
     "negative-entropy": Registered(
         "minus the doubt at every action, commits included", "rhoplan.planning.utility:NegativeEntropy"
@@ -79,10 +121,11 @@ UTILITIES: dict[str, Registered] = {
         ("target",),
     ),
 }
+UTILITIES: Registry[Registered] = Registry("utilities", _UTILITIES, utility_row)
 """What an agent values besides reward, times the weight."""
 
 
-def row_of(rows: dict[str, Registered], name: str, what: str) -> Registered:
+def row_of(rows: Mapping[str, Registered], name: str, what: str) -> Registered:
     """The row `name`; AgentError says which there are."""
     if name not in rows:
         raise AgentError(f"there is no {what} '{name}'; there are {', '.join(rows)}", field=(what,))

@@ -12,14 +12,12 @@ from typing import Any
 
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.errors import AgentError
-from rhoplan.model.limits import LARGEST_HORIZON
+from rhoplan.model.limits import LARGEST_HORIZON, UNITS
 
 DEFAULT_SIMULATIONS = 1000
 
 DEFAULT_NEAR = 0.01
 """Models are seldom known to within a hundredth: a smaller difference is no reason to prefer one action."""
-
-UNITS = ("nats", "bits")
 
 LARGEST_NUMBER = 1e300
 """Far beyond any money; JSON may hold whole numbers that are no floats any more, infinity and what is no number."""
@@ -61,7 +59,7 @@ class Setting:
     @property
     def users(self) -> tuple[str, ...]:
         """The planners that take this setting, where some do not."""
-        return tuple(name for name, row in PLANNERS.items() if self.name in row.takes)
+        return tuple(name for name in PLANNERS.built_in if self.name in PLANNERS[name].takes)
 
     @property
     def choices(self) -> tuple[str, ...]:

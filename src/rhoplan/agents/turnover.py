@@ -14,10 +14,10 @@ from rhoplan.following.flow import Chosen, Flow
 from rhoplan.model.problem import Array, Ids
 
 if TYPE_CHECKING:
-    from rhoplan.agents.policy import ActionValue, Policy
+    from rhoplan.agents.policy import ActionValue, GraphPolicy
 
 
-def turnover(policy: Policy, node: int, chosen: ActionValue) -> float:
+def turnover(policy: GraphPolicy, node: int, chosen: ActionValue) -> float:
     """Expected losses and gains of `chosen` at `node` and of the plan afterwards, as far as it looks ahead.
 
     Later ones are discounted as the plan does. Where the plan has a leaf of its own, the size of that is counted; where
@@ -44,7 +44,7 @@ def turnover(policy: Policy, node: int, chosen: ActionValue) -> float:
 class _Ahead(Chosen):
     """The action called `first` at `node`, then the plan, with one action less ahead in each layer."""
 
-    def __init__(self, policy: Policy, node: int, first: str) -> None:
+    def __init__(self, policy: GraphPolicy, node: int, first: str) -> None:
         graph, self.plan, self.left = policy.graph, policy.plan, policy.chooser.depth
         menu = graph.menus[int(graph.visible[node])]
         going, ending = ([action.name for action in part] for part in (menu.going, menu.ending))
@@ -61,7 +61,7 @@ class _Ahead(Chosen):
         self._begun = True
 
 
-def _ending(policy: Policy, nodes: Ids, taken: Ids) -> Array:
+def _ending(policy: GraphPolicy, nodes: Ids, taken: Ids) -> Array:
     """Losses and gains (n,) of ending at `nodes` by `taken` (n,); 0 where nothing ends."""
     plan, graph = policy.plan, policy.graph
     result = np.zeros(len(nodes))

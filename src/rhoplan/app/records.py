@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from rhoplan.advice.outlay import Ahead
     from rhoplan.advice.part import Part
     from rhoplan.advice.uncertain.uncertainty import Sure
-    from rhoplan.agents.agent import Agent
-    from rhoplan.agents.policy import Decision
+    from rhoplan.agents.agent import BoundAgent
+    from rhoplan.agents.policy import Recommendation
     from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Action, Problem
-    from rhoplan.planning.certified.solve import Solution
-    from rhoplan.scoring.evaluate import Score
+    from rhoplan.planning.certified.solve import SolveResult
+    from rhoplan.scoring.evaluate import ExactScore
     from rhoplan.scoring.simulate import Estimate
 
 SAME = 1e-9
@@ -34,7 +34,7 @@ def one_or_more(records: list[dict[str, Any]]) -> Any:
     return records[0] if len(records) == 1 else records
 
 
-def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
+def describe(problem: Problem, agent: BoundAgent) -> dict[str, Any]:
     """The keys that say whose result a record is."""
     from rhoplan.version import __version__
 
@@ -44,8 +44,8 @@ def describe(problem: Problem, agent: Agent) -> dict[str, Any]:
 
 def decision_record(
     problem: Problem,
-    agent: Agent,
-    decision: Decision,
+    agent: BoundAgent,
+    decision: Recommendation,
     given: Iterable[tuple[str, str]],
     situation: Situation,
 ) -> dict[str, Any]:
@@ -65,13 +65,13 @@ def decision_record(
     return {**record, **found}
 
 
-def score_record(problem: Problem, agent: Agent, score: Score, world: Problem | None) -> dict[str, Any]:
+def score_record(problem: Problem, agent: BoundAgent, score: ExactScore, world: Problem | None) -> dict[str, Any]:
     """An exact score; `world` where it is not the agent's own model."""
     told = {"world": world.spec if world else None, "kind": "exact", **asdict(score)}
     return {**describe(problem, agent), **told, **ceiling_record(world or problem)}
 
 
-def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
+def estimate_record(problem: Problem, agent: BoundAgent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
     """Means over episodes; `world` where it is not the agent's own model."""
     per_seed = estimate.episodes // len(estimate.seeds)
     told = {"world": world.spec if world else None, "kind": "estimated", "episodes_per_seed": per_seed}
@@ -79,7 +79,7 @@ def estimate_record(problem: Problem, agent: Agent, estimate: Estimate, world: P
 
 
 def solution_record(
-    problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float, horizon: int | None
+    problem: Problem, solution: SolveResult, *, weight: float, unit: str, discount: float, horizon: int | None
 ) -> dict[str, Any]:
     """Certified bounds, with what they are bounds for."""
     from rhoplan.version import __version__
@@ -92,7 +92,7 @@ def solution_record(
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__, "score": None}
 
 
-def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, Any]:
+def advice_record(problem: Problem, agent: BoundAgent, advice: Advice) -> dict[str, Any]:
     """The advice on a case; `ahead` also says how many tests and what cost nine cases in ten do not exceed.
 
     What a commit comes to is also told as people count it in this model (`stake`): a loss, or a reward.
@@ -102,7 +102,7 @@ def advice_record(problem: Problem, agent: Agent, advice: Advice) -> dict[str, A
     return record
 
 
-def first_record(problem: Problem, agent: Agent, advice: First) -> dict[str, Any]:
+def first_record(problem: Problem, agent: BoundAgent, advice: First) -> dict[str, Any]:
     """What to do next, as `advice_record` has it; where there are bounds, options have those of what they are worth."""
     from rhoplan.advice.variations import at_stake
 
@@ -125,7 +125,7 @@ def ahead_record(ahead: Ahead) -> dict[str, Any]:
     return {**asdict(ahead), "tests_90": tests, "cost_90": cost}
 
 
-def part_record(problem: Problem, agent: Agent, part: Part) -> dict[str, Any]:
+def part_record(problem: Problem, agent: BoundAgent, part: Part) -> dict[str, Any]:
     """A part of advice, and what kind of answer it is."""
     told: Any = None
     if part.content is not None:
@@ -159,7 +159,9 @@ def sure_record(problem: Problem, found: Sure) -> dict[str, Any]:
     return {"action": found.action, "share": found.share, "se": found.se, "samples": found.samples, "total": total}
 
 
-def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge: Frontier | None) -> dict[str, Any]:
+def comparison_record(
+    problem: Problem, agent: BoundAgent, rows: Iterable[Row], edge: Frontier | None
+) -> dict[str, Any]:
     """Ways of deciding side by side; totals also as people count them in this model (`stake`).
 
     cost_only_better_by: what the cost-only plan gains beyond the one asked for, where both are known and end.
@@ -187,7 +189,7 @@ def comparison_record(problem: Problem, agent: Agent, rows: Iterable[Row], edge:
 
 
 def parameter_records(
-    problem: Problem, agent: Agent, own: tuple[Problem, Agent], *, most: int
+    problem: Problem, agent: BoundAgent, own: tuple[Problem, BoundAgent], *, most: int
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """The first `most` parameters of each kind with their values, and how many of each kind there are.
 

@@ -101,8 +101,27 @@ def available(problem: Problem, situation: Situation) -> tuple[Action, ...]:
     return () if situation.visible is END else problem.menu(situation.visible)
 
 
+def find_action(problem: Problem, situation: Situation, name: str) -> Action:
+    """The action called `name` among those available in `situation`; EvidenceError where it is not."""
+    _check_goes_on(problem, situation, name, "action")
+    actions = {action.name: action for action in available(problem, situation)}
+    if name in actions:
+        return actions[name]
+    if problem.listed is not None and any(known.name == name for known in problem.listed.tests):
+        raise EvidenceError(_why_not(problem, situation, name), field=("action",))
+    raise EvidenceError(
+        f"'{problem.name}' has no action '{name}' here; there are {_some(list(actions)) or 'none'}", field=("action",)
+    )
+
+
+def _check_goes_on(problem: Problem, situation: Situation, name: str, field: str) -> None:
+    if situation.visible is END:
+        raise EvidenceError(f"'{name}' is not available: the episode of '{problem.name}' has ended", field=(field,))
+
+
 def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> Situation:
     """The situation after `test` came out as `outcome`."""
+    _check_goes_on(problem, situation, test, "test")
     actions = {action.name: action for action in available(problem, situation)}
     if isinstance(situation.visible, Left):
         _check_horizon(problem, situation.visible, test)

@@ -38,7 +38,7 @@ Relabel = Callable[[Ids, Ids, Ids], Ids]
 
 
 class Follows(Protocol):
-    """What a policy must offer to be followed: see `agents.policy.Policy`."""
+    """What a policy must offer to be followed: see `agents.policy.GraphPolicy`."""
 
     graph: Graph
     choice: Ids

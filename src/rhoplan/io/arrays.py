@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from math import prod
+from reprlib import repr as shortened
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +22,9 @@ from rhoplan.io.assemble import Rounding, assembled, summed
 from rhoplan.model.joint import Ways
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.model.sparse import Sparse
+
+Names: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
+"""Names of all combinations, or one list of names for each factor or modality."""
 
 
 def from_arrays(
@@ -36,7 +42,7 @@ def from_arrays(
     """The problem with transitions T (A, S, S'), observations Z (A, S', O) or (S', O), and rewards R.
 
     R: (S, A) or (A, S), r(s, a); (A, S, S'), r(s, a, s'); (A, S, S', O), r(s, a, s', o). Where A and S are equal, two
-    axes could mean either: give three. start: (S,), uniform if left out.
+    axes could mean either: give three. start: (S,), uniform if left out. states, actions, observations: names.
     """
     moves, shows, pays = (_numbers(what, part) for what, part in (("T", T), ("Z", Z), ("R", R)))
     if moves.ndim != 3 or moves.shape[1] != moves.shape[2]:
@@ -70,36 +76,45 @@ def from_pymdp(
     D: Sequence[ArrayLike],
     *,
     discount: float = 1.0,
-    actions: Sequence[str] | None = None,
+    states: Names | None = None,
+    observations: Names | None = None,
+    actions: Names | None = None,
     name: str = "pymdp",
+    **settings: Any,
 ) -> Problem:
     """The problem that pymdp's lists describe: A[m] (O_m, S_1, ..., S_F), B[f] (S_f, S_f, U_f), C[m] (O_m,), D[f]
-    (S_f,), with one array per modality m or factor f.
+    (S_f,), with one array of NumPy or JAX per modality m or factor f.
 
-    All factors together are one hidden state, all modalities one outcome, and each choice of controls one action. An
-    outcome pays its preference C. pymdp looks once before it acts; here the first outcome follows the first action.
+    All factors together are one hidden state, all modalities one observation, and each choice of controls one action.
+    An observation pays its preference C. pymdp observes once before it acts; here the first observation follows the
+    first action.
+
+    states, observations, actions: names of all combinations, the last factor or modality varying fastest; or one list
+    of names for each factor or modality, which are joined by "/". settings: none; those of a pymdp agent are refused.
     """
+    _refuse_settings(settings)
     given = {"A": A, "B": B, "C": C, "D": D}
     seen, moves, liked, prior = (
         [_numbers(f"{what}[{place}]", one) for place, one in enumerate(_listed(what, part))]
         for what, part in given.items()
     )
-    for what, some, other, others in (("B", moves, "D", prior), ("C", liked, "A", seen)):
-        if len(some) != len(others):
-            raise ProblemError(f"{what} must have as many arrays as {other}, {len(others)}; it has {len(some)}",
-                               field=(what,))  # fmt: skip
     for factor, one in enumerate(prior):
         if one.ndim != 1 or not len(one):
-            raise _wrong_shape(f"D[{factor}]", "(states,)", one)
+            raise _wrong_shape(f"D[{factor}]", "(states,)", one, _hint("D", one, 1))
     sizes = tuple(len(one) for one in prior)
+    _check_count("B", moves, "D", prior)
     for factor, one in enumerate(moves):
         if one.ndim != 3 or one.shape[:2] != (sizes[factor],) * 2 or not one.shape[2]:
-            raise _wrong_shape(f"B[{factor}]", f"({sizes[factor]}, {sizes[factor]}, controls)", one)
+            wanted = f"({sizes[factor]}, {sizes[factor]}, controls)"
+            raise _wrong_shape(f"B[{factor}]", wanted, one, _hint("B", one, 3))
     for modality, one in enumerate(seen):
         if one.shape[1:] != sizes:
-            raise _wrong_shape(f"A[{modality}]", f"(outcomes, {', '.join(map(str, sizes))})", one)
+            wanted = f"(observations, {', '.join(map(str, sizes))})"
+            raise _wrong_shape(f"A[{modality}]", wanted, one, _hint("A", one, 1 + len(sizes)))
+    _check_count("C", liked, "A", seen)
+    for modality, one in enumerate(seen):
         if liked[modality].shape != one.shape[:1]:
-            raise _wrong_shape(f"C[{modality}]", f"({len(one)},)", liked[modality])
+            raise _wrong_shape(f"C[{modality}]", f"({len(one)},)", liked[modality], _hint("C", liked[modality], 1))
     size, counts = int(np.prod(sizes)), tuple(len(one) for one in seen)
     shows, worth, rounding = np.ones((size, 1)), np.zeros(1), Rounding()
     for modality, one in enumerate(seen):
@@ -107,7 +122,10 @@ def from_pymdp(
         shows = (shows[:, :, None] * rows[:, None, :]).reshape(size, -1)
         worth = (worth[:, None] + liked[modality]).ravel()
     controls = list(product(*(range(one.shape[2]) for one in moves)))
-    names = _names("actions", actions, len(controls), "action")
+    if actions is None:
+        names = _names("actions", None, len(controls), "action")
+    else:
+        names = _joint_names("actions", actions, tuple(one.shape[2] for one in moves))
     ways: dict[str, Ways] = {}
     for act, chosen in zip(names, controls, strict=True):
         pairs = enumerate(zip(moves, chosen, strict=True))
@@ -119,13 +137,49 @@ def from_pymdp(
         belief = np.outer(belief, _belief(part, f"D[{factor}]", rounding)).ravel()
     return assembled(
         name,
-        states=tuple("/".join(map(str, place)) for place in np.ndindex(*sizes)),
-        outcomes=tuple("/".join(map(str, place)) for place in np.ndindex(*counts)),
+        states=_joint_names("states", states, sizes),
+        outcomes=_joint_names("observations", observations, counts),
         ways=ways.items(),
         prior=belief,
         discount=discount,
         rounding=rounding,
     )
+
+
+OF_AGENTS = {
+    "policy_len": "the number of actions to plan is the planner's: leave it out and give horizon to rhoplan.agent",
+    "batch_size": "a problem is that of one agent: leave it out and give arrays without a batch axis",
+    "A_dependencies": "leave it out and give arrays A[m] over all factors",
+    "B_dependencies": "leave it out and give arrays B[f] of one factor each",
+    "gamma": "leave it out and give inverse_temperature to rhoplan.Objective",
+}
+"""What to do instead of a setting of a pymdp agent."""
+
+
+def _refuse_settings(settings: dict[str, Any]) -> None:
+    for setting in settings:
+        instead = OF_AGENTS.get(setting, "settings of a pymdp agent are not part of a problem: leave it out")
+        raise ProblemError(f"from_pymdp takes A, B, C, D, discount and names, not {setting}; {instead}",
+                           field=(setting,))  # fmt: skip
+
+
+def _check_count(what: str, some: list[Array], other: str, others: list[Array]) -> None:
+    if len(some) != len(others):
+        raise ProblemError(
+            f"{what} must have as many arrays as {other}, {len(others)}; it has {len(some)}", field=(what,)
+        )
+
+
+def _hint(what: str, found: Array, axes: int) -> str:
+    """What may be meant by an array with more or fewer axes than it should have."""
+    if found.ndim < axes:
+        per = "modality" if what in "AC" else "factor"
+        return f": {what} is a list with one array for each {per}"
+    if found.ndim == axes:
+        return ""
+    if what == "C":
+        return ": preferences that depend on time are not supported, give those of one time step"
+    return f": arrays with a batch axis are not supported, give those of one agent, [one[0] for one in {what}]"
 
 
 def _product(parts: list[Array]) -> Sparse:
@@ -196,9 +250,11 @@ def _belief(row: Array, what: str, rounding: Rounding) -> Array:
     return result
 
 
-def _names(what: str, given: Sequence[str] | None, count: int, word: str) -> tuple[str, ...]:
+def _names(what: str, given: Sequence[str] | None, count: int, word: str = "") -> tuple[str, ...]:
     if given is None:
         return tuple(f"{word}-{number}" for number in range(count))
+    if isinstance(given, str) or not hasattr(given, "__len__"):
+        raise ProblemError(f"{what} must be a list of {count} names; it is {shortened(given)}", field=(what,))
     if len(given) != count:
         raise ProblemError(f"{what} must have {count} names; there are {len(given)}", field=(what,))
     given = [str(name) for name in given]
@@ -208,6 +264,23 @@ def _names(what: str, given: Sequence[str] | None, count: int, word: str) -> tup
     return tuple(given)
 
 
-def _wrong_shape(what: str, wanted: str, found: Array) -> ProblemError:
+def _joint_names(what: str, given: Names | None, sizes: tuple[int, ...]) -> tuple[str, ...]:
+    """Names of the combinations of so many: given as such, or made of one list for each part; by default numbers."""
+    if given is None:
+        given = [[str(number) for number in range(size)] for size in sizes]
+    is_flat = isinstance(given, str) or not hasattr(given, "__len__")
+    if is_flat or all(isinstance(part, str) or not hasattr(part, "__len__") for part in given):
+        return _names(what, cast("Sequence[str]", given), prod(sizes))
+    if len(given) != len(sizes):
+        raise ProblemError(
+            f"{what} must have {prod(sizes)} names, or {len(sizes)} lists of names; it has {len(given)} lists",
+            field=(what,),
+        )
+    lists = enumerate(zip(given, sizes, strict=True))
+    parts = [_names(f"{what}[{place}]", part, size) for place, (part, size) in lists]
+    return _names(what, ["/".join(chosen) for chosen in product(*parts)], prod(sizes))
+
+
+def _wrong_shape(what: str, wanted: str, found: Array, hint: str = "") -> ProblemError:
     shape = f"({', '.join(map(str, found.shape))}{',' if found.ndim == 1 else ''})"
-    return ProblemError(f"{what} must have the shape {wanted}; it has {shape}", field=(what,))
+    return ProblemError(f"{what} must have the shape {wanted}; it has {shape}{hint}", field=(what,))

@@ -32,7 +32,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import bare_lines, check_size, number_of, read_text
+from rhoplan.io.foreign import bare_lines, check_size, number_of
 from rhoplan.io.tree import shown
 from rhoplan.model.check import check_problem
 from rhoplan.model.joint import Ways
@@ -56,11 +56,6 @@ ACTION = re.compile(r"action (\S+) ?(?:\[([^\]]*)\])? ?")
 LABEL = re.compile(r'"[^"]*"|\S+')
 BRANCH = re.compile(r"(\d{1,9}) ?: ?(\S+)", re.ASCII)
 """Of lines in which one space stands wherever there was any."""
-
-
-def read_drn(path: Path | str) -> Problem:
-    """The problem in the `.drn` file at `path`."""
-    return parse_drn(read_text(path), file=str(path))
 
 
 @nothing_collected()

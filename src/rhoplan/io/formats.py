@@ -6,7 +6,10 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from rhoplan.io.model_file import LANGUAGES, parse_model, read_model
+from rhoplan.errors import ModelFileError, in_a_row
+from rhoplan.io.foreign import read_data, read_text
+from rhoplan.io.model_file import LANGUAGES, parse_model
+from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.model.problem import Problem
 
 FORMATS = {**LANGUAGES, ".pomdp": "pomdp", ".pomdpx": "pomdpx", ".drn": "drn"}
@@ -19,14 +22,14 @@ class Parser(Protocol):
     def __call__(self, text: str, *, file: str) -> Problem: ...
 
 
-def read_problem(path: Path | str) -> Problem:
-    """The problem in the file at `path`, whatever its format."""
-    language = FORMATS.get(Path(path).suffix.lower())
-    if language is None or language in LANGUAGES.values():
-        return read_model(path)
-    from rhoplan.io.foreign import read_text
-
-    return parse_problem(read_text(path), file=str(path), language=language)
+def read_problem(path: Path | str, language: str | None = None) -> Problem:
+    """The problem in the file at `path`, in one of the languages of FORMATS, by default that of its ending."""
+    file = str(path)
+    found = language or FORMATS.get(Path(path).suffix.lower())
+    if found is None:
+        raise ModelFileError(f"a problem file must end in {in_a_row(FORMATS)}, or its format must be given", file=file)
+    text = _model_text(path) if found in LANGUAGES.values() else read_text(path)
+    return parse_problem(text, file=file, language=found)
 
 
 def parse_problem(text: str, *, file: str, language: str) -> Problem:
@@ -49,3 +52,12 @@ def parser_of(language: str) -> Parser:
 
         return parse_drn
     return partial(parse_model, language=language)
+
+
+def _model_text(path: Path | str) -> str:
+    data = read_data(path, what="a model file", largest=LARGEST_FILE)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise ModelFileError("a model file must be UTF-8 text; this is not", file=str(path), line=line) from None

@@ -37,7 +37,8 @@ from rhoplan.io.tree import Tree, shown
 from rhoplan.model.blocks import MOST_STATES, joined_problem
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.parts import JointPrior, Part, PartedAction
-from rhoplan.model.problem import END, Factor, Problem, Tally, Visible
+from rhoplan.model.problem import END, Factor, Problem, Visible
+from rhoplan.model.tally import Tally
 
 GENERAL_FIELDS = (
     "name", "unit", "info", "factors", "joint", "places", "start", "looks_first", "actions", "passive", "discount",

@@ -26,33 +26,15 @@ is a general problem: `general` reads it.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from rhoplan.errors import ModelFileError
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import read_data
 from rhoplan.io.reader import ModelReader
-from rhoplan.io.tree import LARGEST_FILE, parse_tree
+from rhoplan.io.tree import parse_tree
 from rhoplan.io.writer import write_model
 from rhoplan.model.problem import Problem
 
-__all__ = ["parse_model", "read_model", "write_model"]
+__all__ = ["parse_model", "write_model"]
 
 LANGUAGES = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".toml": "toml"}
-
-
-def read_model(path: Path | str) -> Problem:
-    """The problem that the model file at `path` describes."""
-    file, language = str(path), LANGUAGES.get(Path(path).suffix.lower())
-    if language is None:
-        raise ModelFileError(f"a model file must end in {', '.join(LANGUAGES)}", file=file)
-    data = read_data(path, what="a model file", largest=LARGEST_FILE)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise ModelFileError("a model file must be UTF-8 text; this is not", file=file, line=line) from None
-    return parse_model(text, file=file, language=language)
 
 
 GENERAL = {"factors", "actions", "places"}

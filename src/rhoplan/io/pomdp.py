@@ -28,7 +28,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, check_discount
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, bare_lines, counted, number_of, numbers_of, read_text
+from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, bare_lines, counted, number_of, numbers_of
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
 from rhoplan.model.limits import LARGEST_REWARD
@@ -40,11 +40,6 @@ SIGNS = ("-", "+")
 
 SINGLE = 8
 """Words of a line `T: action : from : to p`, colons included."""
-
-
-def read_pomdp(path: Path | str) -> Problem:
-    """The problem in the `.pomdp` file at `path`."""
-    return parse_pomdp(read_text(path), file=str(path))
 
 
 @nothing_collected()

@@ -23,7 +23,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import assembled, default_horizon
 from rhoplan.io.collecting import nothing_collected
-from rhoplan.io.foreign import FACTORED, Budget, check_size, read_text
+from rhoplan.io.foreign import FACTORED, Budget, check_size
 from rhoplan.io.pomdpx_network import Network, read_network
 from rhoplan.io.pomdpx_tables import Table, Variable
 from rhoplan.io.xml import parse_xml
@@ -42,11 +42,6 @@ FIRST, LOOK = "first look", "look"
 
 NOTHING = "done"
 """The outcome of an action that shows nothing."""
-
-
-def read_pomdpx(path: Path | str) -> Problem:
-    """The problem in the `.pomdpx` file at `path`."""
-    return parse_pomdpx(read_text(path), file=str(path))
 
 
 @nothing_collected()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.graph.ties import choose
 from rhoplan.model.problem import Array, Ids, Problem
 
@@ -50,7 +50,7 @@ class Standing:
 class Ahead:
     """`agent` in situations of `problem`. Not covered: tests that can be repeated, panels, agents that sample."""
 
-    def __init__(self, problem: Problem, agent: Agent) -> None:
+    def __init__(self, problem: Problem, agent: BoundAgent) -> None:
         menu, factor = problem.flat, problem.factors[0]
         tests = menu.tests
         if agent.discount != 1.0 or any(test.repeatable or test.parts for test in tests):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Choice:
     about: str = "diagnosis"
 
     @property
-    def agent(self) -> Agent:
+    def agent(self) -> BoundAgent:
         """The agent that follows the policy."""
-        return Agent("learned", self.horizon, self.weight)
+        return BoundAgent("learned", self.horizon, self.weight)
 
     @property
     def fitting(self) -> tuple[object, ...]:

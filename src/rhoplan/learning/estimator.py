@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.policy import Decision, decide
+from rhoplan.agents.policy import Recommendation, decide
 from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import EvidenceError, MissingExtra, in_a_row
 from rhoplan.learning.build import Learned, build
@@ -64,7 +64,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.warnings_ = cases.warnings
         return self
 
-    def advise(self, case: Mapping[str, object], *, unavailable: Sequence[str] = ()) -> Decision:
+    def advise(self, case: Mapping[str, object], *, unavailable: Sequence[str] = ()) -> Recommendation:
         """What to do next in a case so far: results by test, in the order they were seen, as the table has them."""
         self._check_fitted()
         cuts = {cut.column: cut for cut in self.learned_.cuts}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.learning.ahead import Ahead
 from rhoplan.model.problem import Array, Ids, Problem
 
@@ -41,7 +41,7 @@ class Replayed:
         return expected
 
 
-def replay(problem: Problem, agent: Agent, outcomes: Ids) -> Replayed:
+def replay(problem: Problem, agent: BoundAgent, outcomes: Ids) -> Replayed:
     """What `agent`, whose model is `problem`, does in cases whose tests would come out as `outcomes` (n, T), -1: blank.
 
     Not covered: agents that sample, tests that can be repeated, panels.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent, make_adviser
+from rhoplan.agents.agent import BoundAgent, make_adviser
 from rhoplan.agents.policy import decide
 from rhoplan.errors import LimitError, ProblemError, TableError
 from rhoplan.graph.graph import shared_graph
@@ -119,7 +119,7 @@ def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
     )
 
 
-def _planned(problem: Problem, agent: Agent) -> float:
+def _planned(problem: Problem, agent: BoundAgent) -> float:
     """What the model expects a case to cost; LimitError where that is too much to work out."""
     with shared_graph(problem).limited(nodes_within(problem, ROOM)):
         return -evaluate(problem, agent).reward

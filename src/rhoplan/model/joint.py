@@ -5,7 +5,7 @@ as the probability of the outcome given the state before, and how the state chan
 
     P(o | s) = sum_s' T(s' | s) Z(o | s')          P(s' | s, o) = T(s' | s) Z(o | s') / P(o | s)
 
-`seen_after` makes both; `Ways` does it for whatever joint distribution there is, payments included.
+`from_transition_observation` makes both; `Ways` does it for whatever joint distribution there is, payments included.
 
 Shapes: S hidden states, O outcomes, E ways in which an action can go.
 """
@@ -28,7 +28,7 @@ MANY = 10_000
 """Ways of an action from which on some of them are looked at before all are."""
 
 
-def seen_after(transition: Change, observation: Array) -> tuple[Array, Change | None]:
+def from_transition_observation(transition: Change, observation: Array) -> tuple[Array, Change | None]:
     """Likelihood (S, O) and transition of an action that moves states by `transition` (S, S) and whose outcome is then
     drawn from the row of `observation` (S, O) that belongs to the state after it.
 

@@ -9,6 +9,7 @@ solver finds the best plan of that length, and its policy knows how many actions
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import NamedTuple
 
 from rhoplan.errors import ProblemError
@@ -27,7 +28,7 @@ def with_horizon(problem: Problem, actions: int) -> Problem:
 
     Rules and leaf, which know nothing of that, are left out.
     """
-    if actions < 1:
+    if not isinstance(actions, Integral) or actions < 1:
         raise ProblemError(f"horizon must be a whole number of at least 1; it is {actions}", field=("horizon",))
     return replace(
         problem,

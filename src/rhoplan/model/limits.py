@@ -16,3 +16,6 @@ MOST_MENUS = 300
 FEW_STATES = 24
 """States up to which results of tests that can be repeated are taken not to meet in one belief: beyond, models are
 mostly regular."""
+
+UNITS = ("nats", "bits")
+"""Units of information."""

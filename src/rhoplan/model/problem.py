@@ -1,11 +1,8 @@
 """The records every problem is made of: Factor, Action, Problem.
 
-A problem has hidden factors (independent, each with a prior), a visible state that everyone sees, and in each
-visible state a menu of actions. An action is one record whatever it does: it pays a reward that depends on the
-hidden state of one factor, yields an outcome with a likelihood that depends on that factor, leads to a visible
-state (or to END), and may change the factor. Tests, moves, commits and samples differ only in these numbers, so
-their kind is derived and nothing in the planner branches on it. This is Definition 1 of the paper (factored
-observation POMDP); observe-then-commit is the case of one factor and one visible state.
+A problem has independent hidden factors, an observable state, and in each observable state a menu of actions. The
+reward and the observation of an action depend on the hidden state of one factor, which the action may change; the
+observation determines the next observable state, or END (the factored observation POMDP, Definition 1 of the paper).
 
 Shapes: S hidden states of the action's factor, O outcomes.
 """
@@ -24,11 +21,14 @@ from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.limits import MOST_MENUS
+from rhoplan.model.names import action_and_observation_names, short_repr, state_names
 from rhoplan.model.payments import Payments, payments
 from rhoplan.model.sparse import Change, is_identity, numbers
 
 if TYPE_CHECKING:
+    from rhoplan.belief.belief import Belief, Evidence
     from rhoplan.model.observe_then_commit import FlatMenu
+    from rhoplan.model.tally import Tally
 
 Array: TypeAlias = NDArray[np.float64]
 Ids: TypeAlias = NDArray[np.int64]
@@ -110,16 +110,17 @@ class Factor:
         result: Array = chances[self.groups] * self.within
         return result
 
+    def marginals(self, belief: Array) -> list[tuple[Factor, Array]]:
+        """The factors that this one joins, else itself, each with the marginal distribution of a belief (S,)."""
+        if not self.joins:
+            return [(self, belief)]
+        table, axes = belief.reshape([len(one.states) for one in self.joins]), range(len(self.joins))
+        return [(one, table.sum(axis=tuple(a for a in axes if a != axis))) for axis, one in enumerate(self.joins)]
+
     def shares(self, belief: Array) -> dict[str, dict[str, float]]:
         """For each quantity that this is, or stands for, the chance of its diagnoses by name, given a belief (S,)."""
-        if not self.joins:
-            return {self.name: dict(zip(self.diagnoses, self.fold(belief).tolist(), strict=True))}
-        table = belief.reshape([len(one.states) for one in self.joins])
-        found = {}
-        for axis, one in enumerate(self.joins):
-            share = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
-            found[one.name] = dict(zip(one.diagnoses, one.fold(share).tolist(), strict=True))
-        return found
+        parts = self.marginals(belief)
+        return {one.name: dict(zip(one.diagnoses, one.fold(part).tolist(), strict=True)) for one, part in parts}
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,26 +198,6 @@ class Action:
         return "move" if self.preserves_hidden_state else "sample"
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
-
-    An action is named, or meant by its kind; an empty tuple means any.
-    """
-
-    actions: tuple[str, ...] = ()
-    states: tuple[str, ...] = ()
-    outcomes: tuple[str, ...] = ()
-
-    def counts(self, action: Action, states: tuple[str, ...]) -> Array:
-        """1 where taking `action` in a state (row) with an outcome (column) counts, else 0."""
-        named = not self.actions or action.name in self.actions or action.kind in self.actions
-        rows = np.array([not self.states or state in self.states for state in states])
-        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
-        counted: Array = (named & rows[:, None] & columns).astype(float)
-        return counted
-
-
 class CachedMenu:
     """A menu that is built once per visible state: subclasses say how in `build`."""
 
@@ -258,18 +239,16 @@ Rule: TypeAlias = Callable[..., str]
 Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Problem:
     """A decision problem under partial observability whose tests can be planned.
 
     menu: the actions available in a visible state, always the same tuple for the same state.
-    leaf: value (n,) of stopping the look-ahead, given n visible states and one belief array (n, S) per factor;
-        None means the best ending action.
+    leaf: value (n,) at the end of the look-ahead for n beliefs (n, S) per factor; None is the best ending action.
     tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
-    planner: how agents plan when nobody says, by name. discount: what a reward one step later counts for.
-    price: what a nat of information is worth, where the problem says so.
-    looks_first: whether all that one can do at the start is to look, for nothing and in no time, where one is.
+    planner: default planner, by name. discount: weight of a reward one step later. price: value of a nat of
+        information, if given. looks_first: whether the only action at the start is a free observation in no time.
     """
 
     name: str
@@ -289,6 +268,7 @@ class Problem:
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     rules: Mapping[str, Rule] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    __repr__ = short_repr
 
     @cached_property
     def observes_then_commits(self) -> bool:
@@ -352,10 +332,30 @@ class Problem:
                     seen.add(following)
                     waiting.append(following)
 
+    def belief(self, prior: Any = None, given: Evidence = ()) -> Belief:
+        """The belief after `given`, pairs of action and observation in their order, or a mapping without repeats.
+
+        prior: an array or a mapping of states to probabilities, with several factors by factor; else the problem's own.
+        An observation "?" was lost: its action was taken, and the belief stays as it was.
+        """
+        from rhoplan.belief.belief import make_belief
+
+        return make_belief(self, prior, given)
+
     @property
     def states(self) -> tuple[str, ...]:
-        """States of the first factor (the only one of a flat problem)."""
-        return self.factors[0].states
+        """Names of the hidden states; ProblemError with several hidden `factors`, each of which has its own."""
+        return state_names(self)
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """Names of all actions in the order in which they become available."""
+        return action_and_observation_names(self)[0]
+
+    @cached_property
+    def observations(self) -> tuple[str, ...]:
+        """Names of all observations of actions that do not end the episode, in the order of `actions`."""
+        return action_and_observation_names(self)[1]
 
     @property
     def diagnoses(self) -> tuple[str, ...]:

@@ -6,18 +6,16 @@ and, where it has something to say about them, for the actions that end the epis
 
 Every utility is a weight times something per nat, and says what it is called.
 
-A utility of your own is a function of beliefs and action:
+A utility of your own is a function of beliefs and action, for `Objective(utility=...)`:
 
     def surprise(beliefs, action):          # beliefs (n, S) -> (n,)
         return -np.log(beliefs.max(axis=1))
-
-    utility = OwnUtility(surprise, name="surprise")
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -25,7 +23,7 @@ import numpy as np
 
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.model.problem import Action, Array, Ids, Problem
 
 
 class Utility(Protocol):
@@ -102,10 +100,11 @@ class NegativeEntropy:
         return -self.weight * total
 
 
-class OwnUtility:
+class FunctionUtility:
     """A function of beliefs (n, S) about the action's factor and the action, for every action, commits included.
 
-    scale: the largest size that it reaches in all, at weight 1. To replay a log with it, give it a row of `UTILITIES`.
+    scale: the largest size that it reaches in all, at weight 1, for the tie rule. To replay a log with it, register it
+    by name (`rhoplan.register`).
     """
 
     rates_endings = True
@@ -121,10 +120,10 @@ class OwnUtility:
         self.function, self.name, self.weight = function, name, weight
         self._scale = scale
 
-    def at(self, weight: float) -> OwnUtility:
+    def at(self, weight: float) -> FunctionUtility:
         if weight == self.weight:
             return self
-        return OwnUtility(self.function, scale=self._scale, name=self.name, weight=weight)
+        return FunctionUtility(self.function, scale=self._scale, name=self.name, weight=weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         values = np.zeros((len(nodes), graph.known.shape[1]))
@@ -148,18 +147,47 @@ class OwnUtility:
         return values
 
 
-class TargetBelief(OwnUtility):
-    """-weight * KL(b || target) at every action: the agent wants to end up believing `target` (S,), all positive."""
+class TargetBelief(FunctionUtility):
+    """-weight * KL(b || target) at every action: the agent wants to end up believing `target`, all positive.
 
-    def __init__(self, target: Sequence[float] | Array, *, weight: float = 1.0) -> None:
-        goal: Array = np.asarray(target, dtype=float)
+    target: probabilities (S,) in the order of the states, or a mapping from each state to its probability.
+    """
+
+    def __init__(self, target: Mapping[str, float] | Sequence[float] | Array, *, weight: float = 1.0) -> None:
+        self.names = tuple(target) if isinstance(target, Mapping) else None
+        goal: Array = np.asarray(list(target.values()) if isinstance(target, Mapping) else target, dtype=float)
         if goal.ndim != 1 or not goal.size or not np.all(goal > 0) or abs(float(goal.sum()) - 1) > 1e-9:
-            raise ValueError("a target belief must be positive in every state and sum to 1")
+            raise AgentError("a target belief must be positive in every state and sum to 1", field=("target",))
         self.target = goal
         super().__init__(self._divergence, scale=float(-np.log(goal.min())), name="target-belief", weight=weight)
 
     def at(self, weight: float) -> TargetBelief:
-        return self if weight == self.weight else TargetBelief(self.target, weight=weight)
+        return self if weight == self.weight else TargetBelief(self._given, weight=weight)
+
+    def for_problem(self, problem: Problem) -> TargetBelief:
+        """The same with the probabilities in the order of the states of `problem`, where it names them."""
+        if self.names is None:
+            return self
+        for factor in problem.factors:
+            if sorted(factor.states) != sorted(self.names):
+                raise AgentError(
+                    f"target must give a probability to each state of '{problem.name}', {', '.join(factor.states)}; "
+                    f"it names {', '.join(self.names)}",
+                    field=("target",),
+                )
+        if len({factor.states for factor in problem.factors}) > 1:
+            raise AgentError(
+                f"target must be in the order of the states: the factors of '{problem.name}' list theirs differently",
+                field=("target",),
+            )
+        given = dict(zip(self.names, self.target.tolist(), strict=True))
+        return TargetBelief([given[state] for state in problem.factors[0].states], weight=self.weight)
+
+    @property
+    def _given(self) -> Mapping[str, float] | Array:
+        if self.names is None:
+            return self.target
+        return dict(zip(self.names, self.target.tolist(), strict=True))
 
     def _divergence(self, beliefs: Array, action: Action) -> Array:
         if beliefs.shape[1] != len(self.target):

@@ -23,7 +23,7 @@ from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.advice.uncertain.uncertainty import Uncertainty, uncertainty
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError, ProblemError, RhoplanError
 from rhoplan.graph.menu import nodes_within
 from rhoplan.io.uncertain import UNCERTAIN
@@ -57,7 +57,7 @@ class Report:
     """
 
     problem: Problem
-    agent: Agent
+    agent: BoundAgent
     advice: First
     pathway: Pathway
     ends: Array
@@ -76,7 +76,7 @@ class Report:
 
 def make_report(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     *,
     seconds: float = 5.0,
     budget: float | None = None,
@@ -175,7 +175,7 @@ def _marks(adviser: Adviser) -> dict[str, Part]:
     }
 
 
-def _targets(problem: Problem, agent: Agent) -> tuple[tuple[Edge, ...], Answer | str | None]:
+def _targets(problem: Problem, agent: BoundAgent) -> tuple[tuple[Edge, ...], Answer | str | None]:
     """Frontiers, and what keeps the targets that stand in the model; nothing where one graph cannot hold all plans,
     unless the model has targets: then pathways have fewer tests, and the section says so."""
     kept = read_targets(problem.details.get("targets") or {}, problem.diagnoses, None)
@@ -189,7 +189,7 @@ def _targets(problem: Problem, agent: Agent) -> tuple[tuple[Edge, ...], Answer |
         return (), None
 
 
-def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
+def _frontier(plans: Plans, agent: BoundAgent, seconds: float) -> Frontier | None:
     """Over weights up to well beyond the agent's own; None for agents that differ in more than the weight."""
     if not agent.plans_for_information or not agent.commits_count or agent.discount != 1:
         return None
@@ -201,7 +201,7 @@ def _frontier(plans: Plans, agent: Agent, seconds: float) -> Frontier | None:
         return None
 
 
-def _uncertainty(problem: Problem, agent: Agent, marks: dict[str, Part], progress: Progress) -> Uncertainty | None:
+def _uncertainty(problem: Problem, agent: BoundAgent, marks: dict[str, Part], progress: Progress) -> Uncertainty | None:
     """What uncertain numbers mean; None where the model states none. A mark says so where that is too much."""
     if UNCERTAIN not in problem.details:
         return None
@@ -213,7 +213,7 @@ def _uncertainty(problem: Problem, agent: Agent, marks: dict[str, Part], progres
         return None
 
 
-def _layout(problem: Problem, agent: Agent) -> Layout | None:
+def _layout(problem: Problem, agent: BoundAgent) -> Layout | None:
     """What versions of the model are planned on, by bands and by flips; None where they are not planned at once."""
     try:
         return Layout(problem, (), agent.horizon) if plans_versions(problem, agent) else None
@@ -221,7 +221,7 @@ def _layout(problem: Problem, agent: Agent) -> Layout | None:
         return None
 
 
-def _bands(problem: Problem, agent: Agent, seconds: float, layout: Layout | None) -> tuple[Band, ...]:
+def _bands(problem: Problem, agent: BoundAgent, seconds: float, layout: Layout | None) -> tuple[Band, ...]:
     try:
         return bands(problem, agent, seconds=seconds, layout=layout)
     except LimitError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rhoplan.errors import LimitError, ProblemError
+from rhoplan.errors import LimitError, NotAvailable, ProblemError
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning import clock
@@ -22,6 +22,7 @@ from rhoplan.present.plots import COLOURS, figure, need_matplotlib
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy
+    from rhoplan.planning.policy import Policy
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -48,11 +49,12 @@ MOST_LOOKED_AT = 100
 """Hidden states at the start up to which some are looked for that are alike."""
 
 
-def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture | None:
+def plot_policy(policy: Policy | SolvedPolicy, path: Path | str | None = None) -> Picture | None:
     """Draw `policy` into the file at `path`, whose ending says how; without one, as a picture for a notebook.
 
     Not covered: problems with one hidden state at the start, or with more than three, or that look first.
     """
+    policy = _with_bounds(policy)
     if path is None:
         return drawn(lambda inside: plot_policy(policy, inside))
     need_matplotlib()
@@ -61,6 +63,21 @@ def plot_policy(policy: SolvedPolicy, path: Path | str | None = None) -> Picture
     draw = _draw_line if len(policy.start_states) == 2 else _draw_triangle
     draw(policy.tightened(), Path(path))
     return None
+
+
+def _with_bounds(policy: Policy | SolvedPolicy) -> SolvedPolicy:
+    """The policy with bounds over beliefs that is drawn; NotAvailable for other policies."""
+    from rhoplan.planning.certified.solved import SolvedPolicy
+    from rhoplan.solutions import Solution, SolverPolicy
+
+    found: object = policy.policy if isinstance(policy, Solution) else policy
+    found = found.solved if isinstance(found, SolverPolicy) else found
+    if not isinstance(found, SolvedPolicy):
+        raise NotAvailable(
+            "a drawing needs a policy with bounds over beliefs; make one with rhoplan.solve(problem, method='points')",
+            field=("policy",),
+        )
+    return found
 
 
 def check_plot(problem: Problem, path: Path, *, weight: float, discount: float, deadline: float = math.inf) -> None:

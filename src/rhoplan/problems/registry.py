@@ -1,8 +1,8 @@
 """Problems by name: `tiger`, `diagnosis:n=16,k=4`, a worked model (`chest-pain`), or the path of a file.
 
 The parameters of a problem are the keyword arguments of the function that builds it; their types come from its
-signature, so a new problem is one function and one line in `PROBLEMS`. Worked models are the model files that ship
-with the package, named like their file; they have no parameters.
+signature, so a new problem is one function and one line in `_PROBLEMS`, or an entry point of another distribution.
+Worked models are the model files that ship with the package, named like their file; they have no parameters.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from rhoplan.problems.navigation import navigation
 from rhoplan.problems.rocksample import rocksample
 from rhoplan.problems.rocksample_standard import rocksample_standard
 from rhoplan.problems.tileworld import tileworld
+from rhoplan.work.plugins import Registry
 
-PROBLEMS: dict[str, Callable[..., Problem]] = {
+_PROBLEMS: dict[str, Callable[..., Problem]] = {
     "tiger": tiger,
     "testbed": testbed,
     "diagnosis": diagnosis,
@@ -39,6 +40,9 @@ PROBLEMS: dict[str, Callable[..., Problem]] = {
     "navigation": navigation,
     "drilling": drilling,
 }
+
+PROBLEMS: Registry[Callable[..., Problem]] = Registry("problems", _PROBLEMS, lambda _, build: build)
+"""Functions that build problems, by name; other distributions add theirs by entry points `rhoplan.problems`."""
 
 WORKED_MODELS: dict[str, Path] = {
     path.stem: path for path in sorted((Path(__file__).resolve().parent.parent / "models").glob("*.yaml"))

@@ -15,7 +15,8 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.graph.ties import choose
 from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Tally, Visible
+from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Visible
+from rhoplan.model.tally import Tally
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 from rhoplan.problems.rules import ROVER_RULES

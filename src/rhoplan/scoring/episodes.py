@@ -10,13 +10,12 @@ Shapes: n episodes, F factors, M slots, S states (the most any factor has), O ou
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.draws import outcome_order
 from rhoplan.belief.situation import impossible
 from rhoplan.following.flow import information_of
@@ -27,6 +26,7 @@ from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import has_commits
 from rhoplan.model.sparse import Change, Sparse
+from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.streams import Streams
 
 LARGEST_GRAPH = 400_000
@@ -46,37 +46,10 @@ NEGLIGIBLE = 1e-12
 """Probability below which a state does not count as possible when the worst that an action can pay is looked for."""
 
 
-@dataclass(frozen=True)
-class Episodes:
-    """One row per episode, in order of seed and number; each array (n,).
-
-    discounted is the reward as the world discounts it, and information, in nats, what the agent's beliefs expected of
-    its actions when it took them, discounted alike.
-    tests counts actions with outcomes, steps all actions, the one that ends included. success: in a flat problem
-    whether the commit was a best one for the true state, elsewhere what the problem tallies as success, if anything.
-    log_score: log of the probability that the final belief gave the true diagnosis (NaN with more factors or places).
-    worst_paid: the least that one action paid. worst_possible: the least that one of the actions taken could have paid,
-    by what the agent believed then; worst_chance: how often it was to be expected (see NEGLIGIBLE).
-    """
-
-    reward: Array
-    discounted: Array
-    information: Array
-    tests: Ids
-    steps: Ids
-    success: Array
-    truncated: NDArray[np.bool_]
-    log_score: Array
-    worst_paid: Array
-    worst_possible: Array
-    worst_chance: Array
-    tallies: dict[str, Array] = field(default_factory=dict)
-
-
 class Walk:
     """An agent walking its graph while a world draws the outcomes."""
 
-    def __init__(self, problem: Problem, agent: Agent, world: Problem, cap: int) -> None:
+    def __init__(self, problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> None:
         self.problem, self.agent, self.world, self.cap = problem, agent, world, cap
         self._use(shared_graph(problem))
         self._added = 0.0  # the most nodes that deciding at one has added to the graph
@@ -145,7 +118,7 @@ class Walk:
         return np.inf if stay else min(LARGEST_GRAPH, room, LARGEST_BYTES // self.graph.node_bytes)
 
     def _use(self, graph: Graph) -> None:
-        self.graph, self.policy = graph, Policy(graph, self.agent)
+        self.graph, self.policy = graph, GraphPolicy(graph, self.agent)
         self._menus: dict[int, WorldMenu] = {}
 
     def _act(self, nodes: Ids, streams: Streams, walkers: Ids, step: int) -> tuple[Ids, Ids]:

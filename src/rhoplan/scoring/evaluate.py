@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.information import entropy
 from rhoplan.errors import AgentError, LimitError, expect
 from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions, information_of
@@ -26,7 +26,7 @@ NEGLIGIBLE_PLACES = 1e-13
 
 
 @dataclass(frozen=True)
-class Score:
+class ExactScore:
     """How good an agent is.
 
     reward, reward_sd: mean and spread of what an episode pays. discounted: its mean as the world discounts it;
@@ -56,13 +56,22 @@ class Score:
     information: float = math.nan
 
 
-def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, cap: int | None = None) -> Score:
+def evaluate(
+    problem: Problem,
+    agent: BoundAgent,
+    *,
+    world: Problem | None = None,
+    cap: int | None = None,
+    graph: Graph | None = None,
+) -> ExactScore:
     """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default).
+
+    graph: of the problem, to use again.
 
     Not covered: problems with so many places and factors that the reachable graph does not fit (LimitError says so).
     """
     expect(problem, Problem, "make")
-    expect(agent, Agent, "make_agent")
+    expect(agent, BoundAgent, "make_agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
@@ -73,10 +82,10 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
             field=("planner",) if agent.planner.samples else ("time",),
         )
     other = world if world is not problem else None
-    graph = shared_graph(problem) if problem.observes_then_commits else Graph(problem, node_limit=MOST_NODES)
+    graph = graph_for(problem) if graph is None else graph
     truth = World(graph, other)
     try:
-        return score_policy(Policy(graph, agent), truth, cap=steps)
+        return score_policy(GraphPolicy(graph, agent), truth, cap=steps)
     except LimitError:
         if problem.observes_then_commits:
             raise
@@ -86,7 +95,12 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
         ) from None
 
 
-def score_policy(policy: Policy, world: World, *, cap: int) -> Score:
+def graph_for(problem: Problem) -> Graph:
+    """The graph on which agents of `problem` are evaluated."""
+    return shared_graph(problem) if problem.observes_then_commits else Graph(problem, node_limit=MOST_NODES)
+
+
+def score_policy(policy: GraphPolicy, world: World, *, cap: int) -> ExactScore:
     """The score of following `policy` in `world` for at most `cap` steps."""
     graph, paid = policy.graph, Paid(world)
     tests_only = graph.problem.observes_then_commits  # then the step tells how many
@@ -111,7 +125,7 @@ def score_policy(policy: Policy, world: World, *, cap: int) -> Score:
             counts.add(tests, layer.over.sum(axis=1), layer.step + 1)
     reward, variance = paid.result
     distribution = counts.distribution
-    return Score(
+    return ExactScore(
         reward=reward,
         reward_sd=math.sqrt(variance),
         tests=float(np.dot(distribution, np.arange(len(distribution)))),

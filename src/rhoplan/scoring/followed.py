@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import DEFAULT_NODE_LIMIT, Graph
 from rhoplan.model.observe_then_commit import written
@@ -28,7 +28,7 @@ class Followed:
     layers: see `flow`; a layer's label is a place in `amounts`.
     """
 
-    def __init__(self, policy: Policy, node: int | None = None, *, cap: int | None = None) -> None:
+    def __init__(self, policy: GraphPolicy, node: int | None = None, *, cap: int | None = None) -> None:
         self.policy, self.graph = policy, policy.graph
         self.node = self.graph.root if node is None else node
         self.amounts: list[Fraction] = [Fraction(0)]
@@ -104,14 +104,14 @@ class Plans:
     def __init__(self, problem: Problem, *, graph: Graph | None = None, node_limit: int = DEFAULT_NODE_LIMIT) -> None:
         self.problem = problem
         self.graph = graph if graph is not None else Graph(problem, node_limit=node_limit)
-        self._policies: dict[tuple[object, ...], Policy] = {}
+        self._policies: dict[tuple[object, ...], GraphPolicy] = {}
         self._followed: dict[tuple[object, ...], Followed] = {}
 
-    def policy(self, agent: Agent) -> Policy:
+    def policy(self, agent: BoundAgent) -> GraphPolicy:
         """What `agent` does on the graph, as far as it has been asked."""
-        return self._policies.setdefault(_plan_of(agent), Policy(self.graph, agent))
+        return self._policies.setdefault(_plan_of(agent), GraphPolicy(self.graph, agent))
 
-    def follow(self, agent: Agent, node: int | None = None) -> Followed:
+    def follow(self, agent: BoundAgent, node: int | None = None) -> Followed:
         """The plan of `agent` followed from `node`, the start by default."""
         start = self.graph.root if node is None else node
         key = (*_plan_of(agent), start)
@@ -120,6 +120,6 @@ class Plans:
         return self._followed[key]
 
 
-def _plan_of(agent: Agent) -> tuple[object, ...]:
+def _plan_of(agent: BoundAgent) -> tuple[object, ...]:
     """What makes two agents decide alike: everything but their names and the unit of the weight."""
     return agent.rho, agent.discount, agent.precision, agent.commits_count, agent.planner

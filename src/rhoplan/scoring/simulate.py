@@ -28,15 +28,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError, expect
 from rhoplan.following.worlds import check_world
 from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
-from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Episodes, Walk
-from rhoplan.scoring.evaluate import Score, evaluate
+from rhoplan.scoring.episode_table import Episodes
+from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Walk
+from rhoplan.scoring.evaluate import ExactScore, evaluate
 from rhoplan.scoring.intervals import wilson
 from rhoplan.work.processes import process_pool, quiet_start
 
@@ -69,7 +70,7 @@ class UnseenLoss:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Means over episodes with their standard errors; the same columns as the exact `Score`.
+    """Means over episodes with their standard errors; the same columns as the exact `ExactScore`.
 
     se_from: `exact` where the spread of reward, tests, steps, success and truncated is the exact one, `sample` where
     it is that of the episodes; log_score, information, tallies and a discounted reward have that of the episodes
@@ -109,7 +110,7 @@ class Estimate:
 
 def simulate(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     *,
     world: Problem | None = None,
     seeds: Sequence[int] = PUBLISHED_SEEDS,
@@ -128,7 +129,7 @@ def simulate(
     return replace(found, discounted_tail=cut_off_worth(world or problem, found.truncated, steps))
 
 
-def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: int) -> Score | None:
+def cheap_score(problem: Problem, agent: BoundAgent, *, world: Problem | None, cap: int) -> ExactScore | None:
     """The exact score where a small graph holds it; None elsewhere."""
     if not problem.observes_then_commits or not agent.planner.is_fixed:
         return None
@@ -142,7 +143,7 @@ def cheap_score(problem: Problem, agent: Agent, *, world: Problem | None, cap: i
 
 def simulate_episodes(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     *,
     world: Problem | None = None,
     seeds: Sequence[int] = PUBLISHED_SEEDS,
@@ -153,7 +154,7 @@ def simulate_episodes(
 ) -> Episodes:
     """The episodes themselves. The result does not depend on `jobs`; `progress` is told how many are done since."""
     expect(problem, Problem, "make")
-    expect(agent, Agent, "make_agent")
+    expect(agent, BoundAgent, "make_agent")
     if episodes < 1 or not seeds:
         raise AgentError(
             f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}",
@@ -192,7 +193,7 @@ def simulate_episodes(
     return Episodes(**joined, tallies=tallies)
 
 
-def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: Score | None = None, cap: int = 0) -> Estimate:
+def summarise(rows: Episodes, seeds: tuple[int, ...], *, exact: ExactScore | None = None, cap: int = 0) -> Estimate:
     """Means of `rows` with standard errors: from the spread of `exact`, whose cap was `cap`, or else from the rows."""
     count = len(rows.reward)
 
@@ -247,14 +248,14 @@ def _unseen_loss(rows: Episodes) -> UnseenLoss | None:
     return UnseenLoss(feared, seen, float(np.where(rows.worst_possible <= feared, rows.worst_chance, 0.0).mean()))
 
 
-def _spread(score: Score, more: int = 0, most: float = math.inf) -> float:
+def _spread(score: ExactScore, more: int = 0, most: float = math.inf) -> float:
     """Spread of the number of tests, and `more`, but at most `most`."""
     weights = np.array(score.tests_distribution)
     values = np.minimum(np.arange(len(weights), dtype=float) + more, most)
     return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
 
 
-Walker = tuple[Problem, Agent, Problem, int]
+Walker = tuple[Problem, BoundAgent, Problem, int]
 Chunk = tuple[int, int, int]
 
 

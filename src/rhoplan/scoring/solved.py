@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.objective import Objective
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph
@@ -24,6 +23,7 @@ from rhoplan.planning import clock
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.solved import SolvedPolicy
+from rhoplan.planning.objective import Objective
 from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.side_by_side import COLUMNS, followed
 from rhoplan.scoring.simulate import simulate_episodes
@@ -90,15 +90,15 @@ def score_solved(
     Estimates are from `episodes`, or from as many as there is time for in `seconds`, but FEWEST at least.
     """
     problem = replace(policy.origin, discount=policy.settings.discount)
-    agent = Agent(
+    agent = BoundAgent(
         "solved",
-        objective=Objective(policy.settings.weight, "nats", policy.settings.discount),
+        objective=Objective(policy.settings.weight, discount=policy.settings.discount),
         planner=FollowRule(rule=policy),
     )
     try:
         states = max(len(factor.states) for factor in problem.factors)
         graph = Graph(problem, node_limit=min(most_nodes, MOST_NUMBERS // states))
-        exact = score_policy(Policy(graph, agent), World(graph, None), cap=problem.cap)
+        exact = score_policy(GraphPolicy(graph, agent), World(graph, None), cap=problem.cap)
     except LimitError:
         if isinstance(policy, SolvedPolicy):
             rows = _episodes(problem, policy, episodes, seconds)

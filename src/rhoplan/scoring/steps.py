@@ -18,17 +18,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner
-from rhoplan.agents.policy import UNDECIDED, Policy
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner
+from rhoplan.agents.policy import UNDECIDED, GraphPolicy
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.objective import Objective
 from rhoplan.planning.weights import Chart, ChartedPlan
-from rhoplan.scoring.evaluate import Score, score_policy
+from rhoplan.scoring.evaluate import ExactScore, score_policy
 
 RESOLUTION = 1e-6
 """Distance in weight within which changes count as one: mirror images change together up to rounding."""
@@ -49,7 +49,7 @@ class Step:
     lower: float
     upper: float
     unit: str
-    score: Score
+    score: ExactScore
     beliefs: int
     changed: int
 
@@ -112,7 +112,7 @@ class _Followed:
 
     nodes: Ids
     choices: Ids
-    score: Score
+    score: ExactScore
     changes: Array
 
     def is_same(self, other: _Followed) -> bool:
@@ -125,7 +125,7 @@ class _Followed:
 
 
 @dataclass(frozen=True)
-class Charted(Planner):
+class Charted(GraphPlanner):
     """Exact look-ahead just above the objective's weight, from the lines of `chart`."""
 
     name: ClassVar[str] = "charted"
@@ -141,7 +141,7 @@ class Charted(Planner):
 def _follow(chart: Chart, weight: float) -> _Followed:
     """The policy just above `weight`, per nat."""
     graph = chart.graph
-    policy = Policy(graph, Agent("planning-ig", weight=weight, planner=Charted(chart.horizon, chart)))
+    policy = GraphPolicy(graph, BoundAgent("planning-ig", weight=weight, planner=Charted(chart.horizon, chart)))
     score = score_policy(policy, World(graph), cap=graph.problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return _Followed(nodes, policy.choice[nodes], score, chart.changes(nodes, weight))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import Policy
+from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import Graph
@@ -86,7 +86,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
     """
     model = make(problem)
     graph = Graph(model)
-    policy = Policy(graph, make_agent(agent, model, **settings))
+    policy = GraphPolicy(graph, make_agent(agent, model, **settings))
     met: set[int] = set()
     taken = informed = indifferent = 0.0
     close = ALIKE * model.reward_scale
@@ -111,7 +111,7 @@ def from_within(problem: str, agent: str, *, steps: int = 30, **settings: Any) -
     return {"beliefs": len(every), "spread": spread, **shares, **_crossing(policy, every)}
 
 
-def _crossing(policy: Policy, nodes: Ids) -> dict[str, Any]:
+def _crossing(policy: GraphPolicy, nodes: Ids) -> dict[str, Any]:
     """Whether `nodes` are split into testing and committing where the value of the one exceeds that of the other."""
     graph = policy.graph
     commit, tests, _ = policy.plan.action_values(nodes, policy.agent.horizon)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import Policy, action_values
+from rhoplan.agents.policy import GraphPolicy, action_values
 from rhoplan.app.sweep import sweep
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.information import entropy
@@ -51,7 +51,7 @@ def episode(problem: str, agent: str, *, seed: int, number: int, **settings: Any
     """
     model = make(problem)
     graph = shared_graph(model)
-    policy = Policy(graph, make_agent(agent, model, **settings))
+    policy = GraphPolicy(graph, make_agent(agent, model, **settings))
     stream = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
     state = draw_state(stream, model.prior)
     best = model.flat.right
@@ -93,7 +93,7 @@ def course(problem: str, agent: str, *, steps: int, **settings: Any) -> dict[str
     """
     model = make(problem)
     graph = shared_graph(model)
-    policy = Policy(graph, make_agent(agent, model, **settings))
+    policy = GraphPolicy(graph, make_agent(agent, model, **settings))
     ended_share = ended_entropy = paid = 0.0
     observing, uncertain, reward = [], [], []
     for layer in Flow(policy, cap=steps + 1):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.information import information, per_nat
 from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
@@ -159,7 +159,7 @@ def _threshold_row(accuracy: float, cost: float, right: float, wrong: float) -> 
     tests, threshold = _turning_weight(model)
 
     def reward(weight: float) -> float:
-        return evaluate(model, Agent("threshold", 1, weight)).reward
+        return evaluate(model, BoundAgent("threshold", 1, weight)).reward
 
     return {
         "threshold": threshold,

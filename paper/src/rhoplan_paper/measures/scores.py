@@ -11,7 +11,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.errors import LimitError
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make
-from rhoplan.scoring.episodes import Episodes
+from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps

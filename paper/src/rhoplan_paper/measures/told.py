@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent, make_agent
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief.information import entropy, information, per_nat
 from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
@@ -89,14 +89,14 @@ def _rewards(
         for weight, plan, stream in zip(weights, plans, row, strict=True):
             key = _tests_before_commit(plan, horizon), stream if episodes else 0
             if key not in known:
-                agent = Agent("planning-ig", horizon, weight)
+                agent = BoundAgent("planning-ig", horizon, weight)
                 known[key] = _reward(model, agent, episodes, stream)
             line.append(known[key])
         result.append(line)
     return result
 
 
-def _reward(model: Problem, agent: Agent, episodes: int | None, stream: int) -> float:
+def _reward(model: Problem, agent: BoundAgent, episodes: int | None, stream: int) -> float:
     if episodes is None:
         return evaluate(model, agent).reward
     return float(simulate_episodes(model, agent, seeds=[stream], episodes=episodes).reward.mean())

@@ -19,7 +19,7 @@ from rhoplan.advice.uncertain.numbers import Unsure, spread_all, unsure
 from rhoplan.advice.uncertain.views import ENDS, Map, Swing, find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.advice.words import counted, stated
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import RhoplanError
 from rhoplan.model.problem import Array, Problem
 
@@ -133,7 +133,7 @@ class Sure(Share):
 
 def how_sure(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     given: Evidence = (),
     unavailable: Collection[str] = (),
     *,
@@ -172,7 +172,7 @@ def _interval(drawn: Weighed) -> tuple[float, float]:
 
 def uncertainty(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     *,
     spread: float | None = None,
     samples: int = SAMPLES,

@@ -17,7 +17,7 @@ import numpy as np
 from rhoplan.advice.case import Evidence, check_fixed
 from rhoplan.advice.questions import First, plans_versions, told_first
 from rhoplan.advice.uncertain.numbers import Unsure
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.observe_then_commit import Done
@@ -67,7 +67,9 @@ class Weigher:
     Not covered: problems that are not flat, and agents that do not plan exactly.
     """
 
-    def __init__(self, problem: Problem, agent: Agent, given: Evidence = (), unavailable: Collection[str] = ()) -> None:
+    def __init__(
+        self, problem: Problem, agent: BoundAgent, given: Evidence = (), unavailable: Collection[str] = ()
+    ) -> None:
         check_fixed(agent)
         _check(problem, agent)
         self.problem, self.agent, self.given = problem, agent, tuple(given)
@@ -132,7 +134,7 @@ class Weigher:
             yield numbers.part(slice(start, start + self.layout.at_once))
 
 
-def _check(problem: Problem, agent: Agent) -> None:
+def _check(problem: Problem, agent: BoundAgent) -> None:
     """Refuses what cannot be weighed."""
     if problem.listed is None:
         raise RhoplanError(

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.errands.anytime import deepen, derived_leaf
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.objective import Objective
 
 SHORT_HORIZON = 2
 """Look-ahead on factored problems when nobody asks for another: the leaf sees the rest."""
@@ -34,8 +34,8 @@ class Deepening(Chooser):
             self.graph.problem,
             self.graph.situation(node),
             self.objective.rho,
-            discount=self.objective.discount,
-            commits_count=self.objective.commits_count,
+            discount=self.objective.discount_factor,
+            commits_count=self.objective.terminal_rewards,
             leaf=self.leaf,
             seconds=self.seconds,
         )
@@ -56,7 +56,7 @@ class Deepening(Chooser):
 
 
 @dataclass(frozen=True)
-class Anytime(Planner):
+class AnytimePlanner(GraphPlanner):
     """Exact look-ahead over `horizon` actions, or as many as `seconds` allow, then what errands and walks are worth.
 
     Not covered: utilities other than information on problems whose leaf is derived; `on` refuses them.
@@ -67,18 +67,18 @@ class Anytime(Planner):
     seconds: float | None = None
 
     def check(self, objective: Objective) -> None:
-        if self.is_timed and math.isfinite(objective.precision):
+        if self.is_timed and math.isfinite(objective.inverse_temperature):
             raise AgentError(
                 "time and precision do not go together: a plan that deepens takes the best action", field=("precision",)
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         problem = graph.problem
-        leaf = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount)
+        leaf = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount_factor)
         if leaf is not None and not objective.is_information:
             raise AgentError(
                 f"planner anytime derives what '{problem.name}' is worth beyond the horizon from reward and weighted "
-                f"information; utility {objective.utility.name} does not count there: use planner exact",
+                f"information; utility {objective.belief_utility.name} does not count there: use planner exact",
                 field=("utility",),
             )
         if self.seconds is None:
@@ -86,6 +86,6 @@ class Anytime(Planner):
         return Deepening(graph, objective, self.horizon, leaf, self.seconds)
 
     @classmethod
-    def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
+    def for_problem(cls, problem: Problem, **settings: Any) -> GraphPlanner:
         usual = {} if problem.observes_then_commits else {"horizon": SHORT_HORIZON}
         return super().for_problem(problem, **usual | settings)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -80,7 +80,7 @@ class Evidence(Chooser):
         objective = self.objective
         return Search(
             self.graph.problem, self.graph.situation(node), weight=objective.weight_per_nat,
-            discount=objective.discount, memory=self.planner.memory,
+            discount=objective.discount_factor, memory=self.planner.memory,
         )  # fmt: skip
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
@@ -106,7 +106,7 @@ class Evidence(Chooser):
 
 
 @dataclass(frozen=True)
-class Many(Planner):
+class Many(GraphPlanner):
     """The best plan of any length that a search over evidence finds within `seconds`, or a fixed amount of work.
 
     memory: bytes that one search may take.
@@ -123,7 +123,7 @@ class Many(Planner):
         return replace(self, memory=SHARE * memory)
 
     def check(self, objective: Objective) -> None:
-        if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:
+        if not objective.is_plain:
             raise AgentError(
                 "planner many takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact",

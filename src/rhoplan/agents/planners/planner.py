@@ -1,8 +1,6 @@
-"""What a planner is: a value with one method, `on`, that gives what to do on a graph, and that answers for itself.
+"""Planners on the belief graph: `GraphPlanner` holds the settings, `Chooser` selects actions at many nodes at once.
 
-`Planner` holds the settings, `Chooser` is what it becomes on a graph for an objective. A planner of your own is one
-subclass of each, or of the first alone where exact look-ahead over another leaf is what it does; `check_planner` says
-which promise it breaks.
+The engine works with these. Users see `planning.planner.Planner`, whose method `solve` returns a policy.
 
 Shapes: n nodes, M actions that go on.
 """
@@ -10,16 +8,16 @@ Shapes: n nodes, M actions that go on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -36,7 +34,11 @@ class Chooser:
     def __init__(self, graph: Graph, objective: Objective, depth: int, leaf: Leaf | None = None) -> None:
         self.graph, self.objective, self.depth, self.leaf = graph, objective, depth, leaf
         self.plan = Plan(
-            graph, objective.rho, discount=objective.discount, commits_count=objective.commits_count, leaf=leaf
+            graph,
+            objective.rho,
+            discount=objective.discount_factor,
+            commits_count=objective.terminal_rewards,
+            leaf=leaf,
         )
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
@@ -58,7 +60,7 @@ class Chooser:
 
 
 @dataclass(frozen=True)
-class Planner:
+class GraphPlanner:
     """How to look ahead. The fields of a planner are the settings that it takes, by their Python names (and
     `memory` where it must know what a case may take: see `within`).
 
@@ -89,11 +91,20 @@ class Planner:
         """Raise AgentError where this planner cannot plan for `objective`; in what problem is for `on` to say."""
 
     @classmethod
-    def for_problem(cls, problem: Problem, **settings: Any) -> Planner:
+    def for_problem(cls, problem: Problem, **settings: Any) -> GraphPlanner:
         """This planner with `settings`, and what suits `problem` where they do not say."""
         return cls(**{"horizon": problem.horizon, **settings})
 
-    def within(self, memory: float) -> Planner:
+    def with_settings(self, **settings: Any) -> GraphPlanner:
+        """This planner with other settings, by their Python names."""
+        return replace(self, **settings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its fields by name, as JSON can hold them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def within(self, memory: float) -> GraphPlanner:
         """This planner where planning one case may take `memory` bytes."""
         return self
 
@@ -123,7 +134,7 @@ class Planner:
 
 
 @dataclass(frozen=True)
-class Exact(Planner):
+class Exact(GraphPlanner):
     """Exact look-ahead over `horizon` actions: every plan, then the problem's own leaf, the paper's one recursion.
 
     Not covered: graphs too large to hold (LimitError says so).

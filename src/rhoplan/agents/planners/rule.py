@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Ids, Rule
+from rhoplan.planning.objective import Objective
 
 
 class Follower(Chooser):
@@ -37,7 +37,7 @@ class Follower(Chooser):
 
 
 @dataclass(frozen=True)
-class FollowRule(Planner):
+class FollowRule(GraphPlanner):
     """Does what `rule` says. Not covered: anything the rule does not say; it has no values of its own."""
 
     name: ClassVar[str] = "rule"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
-from rhoplan.agents.planners.planner import Chooser, Planner, Seed
+from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
     from rhoplan.planning.search.tree import SearchResult, TreeSearch
@@ -37,7 +36,7 @@ class Searching(Chooser):
             method=self.planner.name,
             depth=self.depth + self.planner.deeper,
             weight=self.objective.weight_per_nat,
-            discount=self.objective.discount,
+            discount=self.objective.discount_factor,
             exploration=self.planner.exploration,
         )
 
@@ -56,12 +55,14 @@ class Searching(Chooser):
         slots = len(found.going_values)
         bonus = self.plan.utility.going(self.graph, np.array([node]))[0]
         later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
-        takes_time = float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount  # of a first look none
+        takes_time = (
+            float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount_factor
+        )  # of a first look none
         return takes_time * later, found.choice, found.ending
 
 
 @dataclass(frozen=True)
-class Search(Planner):
+class Search(GraphPlanner):
     """What both searches share. simulations: per decision; where only `seconds` is given, all that they allow."""
 
     samples: ClassVar[bool] = True
@@ -77,7 +78,7 @@ class Search(Planner):
         super().__post_init__()
 
     def check(self, objective: Objective) -> None:
-        if math.isfinite(objective.precision) or not objective.is_information or not objective.commits_count:
+        if not objective.is_plain:
             raise AgentError(
                 f"planner {self.name} takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact or anytime",

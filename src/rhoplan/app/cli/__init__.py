@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from rhoplan.app.cli.further import declared
+from rhoplan.work.plugins import declared
 
 COMMANDS = {
     "list": "show",

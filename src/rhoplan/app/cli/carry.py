@@ -12,7 +12,7 @@ from rhoplan.app.cli.origin import author_option, origin
 from rhoplan.app.cli.starting import given_option, known_option, prior_option
 
 if TYPE_CHECKING:
-    from rhoplan.agents.agent import Agent
+    from rhoplan.agents.agent import BoundAgent
     from rhoplan.model.problem import Problem
 
 
@@ -38,7 +38,7 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 @with_adviser
 def carry_command(
     problem: Problem,
-    agents: list[Agent],
+    agents: list[BoundAgent],
     out: Path,
     card: bool,
     smallest: float | None,

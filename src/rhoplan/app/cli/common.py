@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from rhoplan.agents.agent import Agent
+    from rhoplan.agents.agent import BoundAgent
     from rhoplan.model.problem import Problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -161,14 +161,14 @@ def _within_horizon(problem: Problem, names: str) -> Problem:
     return problem if horizon is None else with_horizon(problem, horizon)
 
 
-def one_agent(agents: list[Agent]) -> Agent:
+def one_agent(agents: list[BoundAgent]) -> BoundAgent:
     """The agent of a command that takes one."""
     if len(agents) != 1:
         raise click.UsageError("this command takes one agent at a time")
     return agents[0]
 
 
-def load_agents(names: str | None, problem: Problem, settings: dict[str, Any]) -> list[Agent]:
+def load_agents(names: str | None, problem: Problem, settings: dict[str, Any]) -> list[BoundAgent]:
     """The agents that `names` lists, with their notes told on the error stream."""
     from rhoplan.agents.agent import AGENTS, make_adviser, make_agent
     from rhoplan.agents.registry import PLANNERS
@@ -192,7 +192,7 @@ def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
     return {name: options.pop(name) for name in AGENT_OPTIONS if name in options}
 
 
-def settings_line(agent: Agent) -> str:
+def settings_line(agent: BoundAgent) -> str:
     """Planner, discount, precision and utility where they are not the plain ones, for the title of a table."""
     parts = [f", {agent.planner.told}"] if agent.planner.told else []
     parts += [f", planned with discount {agent.discount}"] if agent.discount != 1 else []
@@ -247,7 +247,7 @@ def check_page(out: Path, name: str, *read: Path | str) -> None:
     check_output(out, *read)
 
 
-def print_discount(problem: Problem, agents: list[Agent]) -> None:
+def print_discount(problem: Problem, agents: list[BoundAgent]) -> None:
     """A line on the discount of the column `discounted` where agents planned with another."""
     others = {f"{agent.name} with {agent.discount:g}": None for agent in agents if agent.discount != problem.discount}
     if problem.discount < 1 and others:
@@ -341,7 +341,7 @@ def show_rows(
     show_table(table)
 
 
-def weight_of(agent: Agent) -> str:
+def weight_of(agent: BoundAgent) -> str:
     """The weight and its unit, for a column."""
     return f"{agent.weight:g}/{agent.unit.removesuffix('s')}"
 

@@ -38,10 +38,10 @@ from rhoplan.app.cli.origin import author_option, origin
 from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
-    from rhoplan.agents.agent import Agent
-    from rhoplan.agents.policy import ActionValue, Decision
+    from rhoplan.agents.agent import BoundAgent
+    from rhoplan.agents.policy import ActionValue, Recommendation
     from rhoplan.model.problem import Problem
-    from rhoplan.scoring.evaluate import Score
+    from rhoplan.scoring.evaluate import ExactScore
 
 MOST_ROWS, MOST_NAMED = 10, 3
 """Rows of a table and names in a sentence that are shown; the others are counted."""
@@ -56,7 +56,9 @@ LEFT_OPEN = "the bounds leave others open"
 @option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
 @with_decider
 @json_option
-def decide_command(problem: Problem, agents: list[Agent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
+def decide_command(
+    problem: Problem, agents: list[BoundAgent], given: tuple[str, ...], seed: int, as_json: bool
+) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
     from rhoplan.agents.policy import decide
     from rhoplan.belief.situation import observe_all
@@ -85,7 +87,11 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
 
 
 def print_certified(
-    problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], found: dict[str, Any]
+    problem: Problem,
+    agent: BoundAgent,
+    decision: Recommendation,
+    evidence: list[tuple[str, str]],
+    found: dict[str, Any],
 ) -> None:
     print_belief(problem, agent, decision, evidence)
     bounds: dict[str, list[float]] = found["bounds"]
@@ -105,14 +111,14 @@ def known(bound: float) -> str:
     return signed(bound) if math.isfinite(bound) else "not known"
 
 
-def print_choice(decision: Decision, proven: str | None, why: str) -> None:
+def print_choice(decision: Recommendation, proven: str | None, why: str) -> None:
     """What to do next, and whether bounds prove that nothing is better, or why they do not."""
     sure = "proven best" if proven == decision.choice else f"not proven best: {why}"
     console().print(f"Do next: {decision.choice} ({sure})")
 
 
 def print_decision(
-    problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]], beside: str
+    problem: Problem, agent: BoundAgent, decision: Recommendation, evidence: list[tuple[str, str]], beside: str
 ) -> None:
     out, bounds = console(), decision.bounds
     print_belief(problem, agent, decision, evidence)
@@ -154,7 +160,9 @@ def print_changing(tests: list[ActionValue]) -> None:
     )
 
 
-def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: list[tuple[str, str]]) -> None:
+def print_belief(
+    problem: Problem, agent: BoundAgent, decision: Recommendation, evidence: list[tuple[str, str]]
+) -> None:
     out = console()
     seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
     out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
@@ -164,7 +172,7 @@ def print_belief(problem: Problem, agent: Agent, decision: Decision, evidence: l
     out.print(f"  uncertainty {decision.entropy:.4f} nats ({bits:.4f} bits)\n")
 
 
-def belief_lines(decision: Decision) -> list[tuple[str, float]]:
+def belief_lines(decision: Recommendation) -> list[tuple[str, float]]:
     """The likeliest states of the one hidden factor, or of several factors the likeliest state of each.
 
     Of many states the impossible ones and all but the likeliest are folded into one line; of many factors those that
@@ -186,7 +194,7 @@ def belief_lines(decision: Decision) -> list[tuple[str, float]]:
     return [*shown, (f"({len(beliefs) - len(shown)} more states)", sum(share for _, share in beliefs[len(shown) :]))]
 
 
-def agent_line(agent: Agent, problem: Problem) -> str:
+def agent_line(agent: BoundAgent, problem: Problem) -> str:
     """The agent and its settings in a few words."""
     unit = "nat" if agent.unit == "nats" else "bit"
     weight = f"weight {agent.weight:g} {problem.unit} per {unit}"
@@ -199,7 +207,9 @@ def agent_line(agent: Agent, problem: Problem) -> str:
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
 @with_agents
 @json_option
-def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, cap: int | None, as_json: bool) -> None:
+def evaluate_command(
+    problem: Problem, agents: list[BoundAgent], world: str | None, cap: int | None, as_json: bool
+) -> None:
     """Exact score of an agent in PROBLEM: no episode is simulated."""
     from rhoplan.scoring.evaluate import evaluate
 
@@ -214,7 +224,7 @@ def evaluate_command(problem: Problem, agents: list[Agent], world: str | None, c
         print_ceiling(truth or problem)
 
 
-def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], world: Problem | None) -> None:
+def print_scores(problem: Problem, agents: list[BoundAgent], scores: list[ExactScore], world: Problem | None) -> None:
     where = f" in the world of {world.spec}" if world else ""
     title = f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}"
     columns = [score_cells(score, world or problem) for score in scores]
@@ -227,7 +237,7 @@ def print_scores(problem: Problem, agents: list[Agent], scores: list[Score], wor
             out.print(f"  {tests:>4}  {bar(share, 50):<50} {percent(share)}")
 
 
-def score_cells(score: Score, problem: Problem) -> dict[str, str]:
+def score_cells(score: ExactScore, problem: Problem) -> dict[str, str]:
     """What a line of the table says of a score; columns that the problem does not have are left out."""
     cells = {"reward": signed(score.reward), "sd": number(score.reward_sd)}
     cells |= {"discounted": signed(score.discounted)} if problem.discount < 1 else {}
@@ -279,7 +289,7 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 @author_option
 @with_adviser
 def report_command(
-    problem: Problem, agents: list[Agent], out: Path, budget: float | None, smallest: float | None, author: str
+    problem: Problem, agents: list[BoundAgent], out: Path, budget: float | None, smallest: float | None, author: str
 ) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.present.content import make_report

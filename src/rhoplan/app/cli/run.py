@@ -34,7 +34,7 @@ from rhoplan.app.cli.common import (
 from rhoplan.app.records import estimate_record, one_or_more
 
 if TYPE_CHECKING:
-    from rhoplan.agents.agent import Agent
+    from rhoplan.agents.agent import BoundAgent
     from rhoplan.model.problem import Problem
     from rhoplan.scoring.simulate import Estimate
 
@@ -59,7 +59,13 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 @with_agents
 @json_option
 def simulate_command(
-    problem: Problem, agents: list[Agent], world: str | None, seeds: str, cap: int | None, as_json: bool, **how: int
+    problem: Problem,
+    agents: list[BoundAgent],
+    world: str | None,
+    seeds: str,
+    cap: int | None,
+    as_json: bool,
+    **how: int,
 ) -> None:
     """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
     from rich.console import Console
@@ -85,7 +91,9 @@ def simulate_command(
     warn_of_unseen_losses(problem, agents, estimates)
 
 
-def print_estimates(problem: Problem, agents: list[Agent], estimates: list[Estimate], world: Problem | None) -> None:
+def print_estimates(
+    problem: Problem, agents: list[BoundAgent], estimates: list[Estimate], world: Problem | None
+) -> None:
     first = estimates[0]
     where = f" in the world of {world.spec}" if world else ""
     seeds = ", ".join(map(str, first.seeds))
@@ -115,7 +123,7 @@ def _give_or_take(mean: str, error: float) -> str:
     return mean if math.isnan(error) else f"{mean} ± {error:.3f}"
 
 
-def print_errors_from(agents: list[Agent], estimates: list[Estimate]) -> None:
+def print_errors_from(agents: list[BoundAgent], estimates: list[Estimate]) -> None:
     """A line that says where the standard errors come from."""
     exact = [agent.name for agent, row in zip(agents, estimates, strict=True) if row.se_from == "exact"]
     alone = estimates[0].episodes == 1
@@ -128,7 +136,7 @@ def print_errors_from(agents: list[Agent], estimates: list[Estimate]) -> None:
     console().print(f"standard errors{which} come from the exact spread, {others}")
 
 
-def warn_of_unseen_losses(problem: Problem, agents: list[Agent], estimates: list[Estimate]) -> None:
+def warn_of_unseen_losses(problem: Problem, agents: list[BoundAgent], estimates: list[Estimate]) -> None:
     """A line on the error stream for each agent whose largest possible loss was not met."""
     from rhoplan.advice.words import money, one_in
 

@@ -9,7 +9,7 @@ from rhoplan.app.cli.common import console, number, percent, print_cut_off, sign
 
 if TYPE_CHECKING:
     from rhoplan.model.problem import Problem
-    from rhoplan.planning.certified.solve import Solution
+    from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.scoring.solved import PlanScore
 
 LONG = 5.0
@@ -43,7 +43,7 @@ FAR, ROUNDING = 5.0, 1e-9
 
 
 def print_solution(
-    problem: Problem, solution: Solution, *, weight: float, unit: str, discount: float, horizon: int | None
+    problem: Problem, solution: SolveResult, *, weight: float, unit: str, discount: float, horizon: int | None
 ) -> None:
     out = console()
     goal = "reward" if not weight else f"reward + {weight:g} {problem.unit} per {unit[:-1]} of information"
@@ -79,7 +79,7 @@ def print_solution(
     out.print(f"  {several(solution.nodes, 'node')}, {work}")
 
 
-def _value(solution: Solution) -> str:
+def _value(solution: SolveResult) -> str:
     """The bounds in words."""
     known, apart = [math.isfinite(bound) for bound in (solution.lower, solution.upper)], solution.upper - solution.lower
     lower, upper = six(solution.lower), six(solution.upper)
@@ -101,7 +101,7 @@ def several(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else what.removesuffix('y') + 'ies' if what.endswith('y') else what + 's'}"
 
 
-def print_check(solution: Solution) -> None:
+def print_check(solution: SolveResult) -> None:
     """What other code found about the bounds, and which of them it does not look at."""
     out, found = console(), solution.certificate
     methods = solution.method.split(" and ")
@@ -121,7 +121,7 @@ def print_check(solution: Solution) -> None:
         out.print(f"  not checked: no other code looks at the bounds of {left_out}{follow}")
 
 
-def print_score(score: PlanScore | None, solution: Solution, *, weight: float, discount: float) -> None:
+def print_score(score: PlanScore | None, solution: SolveResult, *, weight: float, discount: float) -> None:
     """What following the plan behind the lower bound of `solution` earns, and whether that is too little."""
     if score is None:
         console().print("  what following it earns was not worked out: stopped from the keyboard", style="bold")

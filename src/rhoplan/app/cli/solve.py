@@ -27,7 +27,7 @@ from rhoplan.app.records import solution_record
 
 if TYPE_CHECKING:
     from rhoplan.model.problem import Problem
-    from rhoplan.planning.certified.solve import Solution
+    from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.scoring.solved import PlanScore
 
 BETWEEN_LINES = 0.5
@@ -224,7 +224,7 @@ def _check_ending(save: Path) -> None:
 
 
 @contextmanager
-def _kept(solution: Solution, save: Path | None, plot: Path | None) -> Iterator[None]:
+def _kept(solution: SolveResult, save: Path | None, plot: Path | None) -> Iterator[None]:
     """Write the policy to a file, and draw it; what went wrong is told after the block, which tells the bounds."""
     unwritten: BaseException | None = None
     try:
@@ -238,7 +238,7 @@ def _kept(solution: Solution, save: Path | None, plot: Path | None) -> Iterator[
             raise unwritten
 
 
-def _keep(solution: Solution, save: Path | None, plot: Path | None) -> None:
+def _keep(solution: SolveResult, save: Path | None, plot: Path | None) -> None:
     if (save or plot) and (lacking := _lacking(solution)):
         raise click.UsageError(lacking)
     if save:
@@ -247,7 +247,7 @@ def _keep(solution: Solution, save: Path | None, plot: Path | None) -> None:
         _write(plot, lambda: _draw(solution.policy, plot))
 
 
-def _lacking(solution: Solution) -> str | None:
+def _lacking(solution: SolveResult) -> str | None:
     """Why there is no policy to save or to draw; None where there is one."""
     if solution.policy is not None:
         return None

@@ -29,7 +29,7 @@ from rhoplan.errors import EvidenceError
 if TYPE_CHECKING:
     from rhoplan.advice.journal import Case
     from rhoplan.advice.replay import Replayed
-    from rhoplan.agents.agent import Agent
+    from rhoplan.agents.agent import BoundAgent
     from rhoplan.model.problem import Problem
 
 HELP = """\
@@ -69,7 +69,7 @@ quit                            leave; the case is kept where --case says
 @with_adviser
 def advise_command(
     problem: Problem,
-    agents: list[Agent],
+    agents: list[BoundAgent],
     case_file: Path | None,
     log: Path | None,
     by: str | None,

@@ -24,7 +24,7 @@ from rhoplan.app.cli.common import (
 from rhoplan.app.cli.telling import own_prior
 
 if TYPE_CHECKING:
-    from rhoplan.agents.agent import Agent
+    from rhoplan.agents.agent import BoundAgent
     from rhoplan.model.problem import Problem
 
 MOST_ROWS = 10
@@ -57,7 +57,7 @@ def _spread(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 @json_option
 def uncertainty_command(
     problem: Problem,
-    agents: list[Agent],
+    agents: list[BoundAgent],
     samples: int,
     seed: int,
     spread: float | None,

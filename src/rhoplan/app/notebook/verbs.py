@@ -22,7 +22,9 @@ from rhoplan.advice.overrides import overridden
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import with_values
-from rhoplan.agents.agent import Agent, make_adviser
+from rhoplan.agents.agent import BoundAgent, make_adviser
+from rhoplan.agents.named import Agent
+from rhoplan.api import ProblemLike, resolve_problem
 from rhoplan.app import sweep as sweeping
 from rhoplan.app.notebook.views import (
     CaseAdvice,
@@ -34,20 +36,18 @@ from rhoplan.app.notebook.views import (
     Sweep,
     WhatIf,
 )
+from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Problem
 from rhoplan.present.content import make_report
-from rhoplan.problems.registry import make
-
-Named = Problem | Path | str
 
 
 def advise(
-    problem: Named,
+    problem: ProblemLike,
     given: Given = (),
     *,
     prior: Mapping[str, float] | None = None,
     known: Given = (),
-    agent: Agent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     seconds: float = 20.0,
     **settings: Any,
@@ -62,10 +62,10 @@ def advise(
 
 
 def pathway(
-    problem: Named,
+    problem: ProblemLike,
     given: Given = (),
     *,
-    agent: Agent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     smallest: float = pathways.SMALLEST,
     most_nodes: int = pathways.MOST_NODES,
@@ -84,10 +84,10 @@ def pathway(
 
 
 def report(
-    problem: Named,
+    problem: ProblemLike,
     path: Path | str | None = None,
     *,
-    agent: Agent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     seconds: float = 5.0,
     budget: float | None = None,
     **settings: Any,
@@ -101,9 +101,9 @@ def report(
 
 
 def compare(
-    problem: Named,
+    problem: ProblemLike,
     *,
-    agent: Agent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     seconds: float = 5.0,
     high: float | None = None,
     **settings: Any,
@@ -119,7 +119,7 @@ def compare(
 
 
 def what_if(
-    problem: Named,
+    problem: ProblemLike,
     given: Given = (),
     *,
     prior: Mapping[str, float] | Sequence[float] | None = None,
@@ -127,7 +127,7 @@ def what_if(
     rewards: Mapping[str, Mapping[str, float]] | None = None,
     first_prices: Mapping[str, float] | None = None,
     values: Mapping[str, float] | None = None,
-    agent: Agent | str | None = None,
+    agent: Agent | BoundAgent | str | None = None,
     unavailable: Iterable[str] = (),
     budget: float | None = None,
     **settings: Any,
@@ -171,12 +171,22 @@ def learn(cases: Any, plan: Any, **settings: Any) -> LearnedModel:
     return LearnedModel(learn_from(table, wanted, **settings))
 
 
-def _problem(named: Named) -> Problem:
-    return named if isinstance(named, Problem) else make(str(named))
+def _problem(problem: ProblemLike) -> Problem:
+    """The problem of tests and commits that is meant; ProblemError for any other kind."""
+    found = resolve_problem(problem)
+    if found.listed is None:
+        raise ProblemError(
+            f"the advisor takes a problem of tests and commits, such as a model file or observe_then_commit gives; "
+            f"'{found.name}' is a POMDP in general form: use rhoplan.evaluate, solve or decide",
+            field=("problem",),
+        )
+    return found
 
 
-def _adviser(problem: Problem, agent: Agent | str | None, settings: dict[str, Any]) -> Agent:
+def _adviser(problem: Problem, agent: Agent | BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
     if isinstance(agent, Agent):
+        agent = agent.bind(problem)
+    if isinstance(agent, BoundAgent):
         return agent.changed(**settings) if settings else agent
     return make_adviser(problem, agent, **settings)
 

@@ -14,7 +14,7 @@ from rhoplan.advice.compare import Frontier, Row
 from rhoplan.advice.part import Part
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import counted, likeliest, money, percent, percents
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.app import records
 from rhoplan.app.notebook.shown import Shown, bars, cells
 from rhoplan.model.problem import Problem
@@ -41,7 +41,7 @@ class CaseAdvice(Shown):
     """
 
     problem: Problem
-    agent: Agent
+    agent: BoundAgent
     advice: Advice
 
     @property
@@ -65,7 +65,7 @@ class CaseAdvice(Shown):
 
     @classmethod
     def on(
-        cls, problem: Problem, agent: Agent, given: Evidence, unavailable: Iterable[str], seconds: float = 20.0
+        cls, problem: Problem, agent: BoundAgent, given: Evidence, unavailable: Iterable[str], seconds: float = 20.0
     ) -> CaseAdvice:
         """The advice of `agent` after `given`; seconds: for each part that is told after what to do next."""
         adviser = Adviser(problem, agent, given, unavailable=unavailable)
@@ -198,7 +198,7 @@ class Comparison(Shown):
     """Ways of deciding side by side, and reward against success over the weight (`frontier`, where there is one)."""
 
     problem: Problem
-    agent: Agent
+    agent: BoundAgent
     found: tuple[Row, ...]
     frontier: Frontier | None
 

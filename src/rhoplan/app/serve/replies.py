@@ -16,11 +16,11 @@ from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.thresholds import Stretch, Thresholds
 from rhoplan.advice.uncertain.uncertainty import Share, Sure
-from rhoplan.agents.policy import ActionValue, Decision
+from rhoplan.agents.policy import ActionValue, Recommendation
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.serve.shapes import Number, by_name, either, many, maybe, pair, shape
-from rhoplan.planning.certified.solution import Solution
-from rhoplan.scoring.evaluate import Score
+from rhoplan.planning.certified.solution import SolveResult
+from rhoplan.scoring.evaluate import ExactScore
 
 Kind = Literal["exact", "bounded", "estimated", "missing"]
 Free = Annotated[dict[str, Any], Field(description="As a model file has it.")]
@@ -52,7 +52,7 @@ Chance = shape("Chance", says="An outcome and how likely it is.", outcome=str, p
 Valued = shape("Valued", ActionValue, behind=Number)
 Decided = shape(
     "Decided",
-    *(Whose, Decision, Lead),
+    *(Whose, Recommendation, Lead),
     says="What to do next, and the value of every action in parts that add up.",
     kind=Kind,
     given=Evidence,
@@ -104,7 +104,7 @@ Situated = shape(
 # --- How good a plan is
 Ceiling = shape("Ceiling", says="What no agent can beat.", clairvoyant=Number, tight=bool, optimum=maybe(Bounds))
 Scored = shape(
-    "Scored", Whose, Score, world=Text, kind=Kind, ceiling=(maybe(Ceiling), None), ceiling_missing=(str, None)
+    "Scored", Whose, ExactScore, world=Text, kind=Kind, ceiling=(maybe(Ceiling), None), ceiling_missing=(str, None)
 )
 Certified = shape(
     "Certified",
@@ -117,7 +117,7 @@ Certified = shape(
 )
 Solved = shape(
     "Solved",
-    Solution,
+    SolveResult,
     without=("policy", "certificate", "shares", "own"),
     says="Certified bounds on the best plan.",
     problem=str,

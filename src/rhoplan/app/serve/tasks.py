@@ -23,7 +23,7 @@ from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, Agent, make_adviser, make_agent, without_files
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_adviser, make_agent, without_files
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
 from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, target_tasks
@@ -83,7 +83,7 @@ class Asked:
         return (name, self.shelf.get(name, lambda: started(model, **start))) if start else (key, model)
 
     @cached_property
-    def agent(self) -> Agent:
+    def agent(self) -> BoundAgent:
         return self.one_agent(self.problem)
 
     @property
@@ -114,7 +114,7 @@ class Asked:
         except ProblemError as error:
             raise ProblemError(error.message, field=error.field).within(field) from None
 
-    def agents(self, problem: Problem, **changes: Any) -> list[Agent]:
+    def agents(self, problem: Problem, **changes: Any) -> list[BoundAgent]:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
         said = {**self.request, **changes}
         names = said["agent"]
@@ -124,7 +124,7 @@ class Asked:
         wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         return [make_agent(name, problem, **settings) for name in wanted]
 
-    def one_agent(self, problem: Problem, **changes: Any) -> Agent:
+    def one_agent(self, problem: Problem, **changes: Any) -> BoundAgent:
         agents = self.agents(problem, **changes)
         if len(agents) != 1:
             raise AgentError("this takes one agent at a time", field=("agent",))
@@ -138,7 +138,7 @@ class Asked:
         name = f"{key}|without {sorted(set(unavailable))!r}"
         return shared_graph(self.shelf.get(name, lambda: replace(without(problem, unavailable))))
 
-    def adviser(self, problem: Problem, key: str, agent: Agent) -> Adviser:
+    def adviser(self, problem: Problem, key: str, agent: BoundAgent) -> Adviser:
         """Who advises on the case; the latest one is kept with what it has worked out."""
         left, memory = self.unavailable, self.request["memory"]
         asked = repr([key, agent.name, agent.settings, self.given, left, memory])
@@ -148,12 +148,12 @@ class Asked:
         found: Adviser = self.shelf.latest[1]
         return found
 
-    def advice(self, problem: Problem, key: str, agent: Agent) -> Record:
+    def advice(self, problem: Problem, key: str, agent: BoundAgent) -> Record:
         adviser = self.adviser(problem, key, agent)
         found = adviser.advice(seconds=self.seconds / 2)
         return records.advice_record(problem, adviser.agent, found)
 
-    def case(self, model: Problem, key: str, agent: Agent, start: Record) -> Case:
+    def case(self, model: Problem, key: str, agent: BoundAgent, start: Record) -> Case:
         """A case without entries, planned on the graphs at hand."""
         name, problem = self.begun(model, key, start)
         memory = self.request["memory"]
@@ -301,7 +301,7 @@ def what_if(asked: Asked) -> Record:
     return {"advice": told, **changed, "parameters": numbers, "counts": counts, "flips": found, "flips_words": words}
 
 
-def _changed(asked: Asked) -> tuple[str, Problem, Agent]:
+def _changed(asked: Asked) -> tuple[str, Problem, BoundAgent]:
     """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
     parts = {name: asked.request[name] for name in ("prior", "costs", "rewards", "first_prices") if asked.get(name)}
     problem = overridden(asked.problem, **parts) if parts else asked.problem

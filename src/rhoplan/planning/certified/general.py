@@ -27,12 +27,12 @@ from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.reveal import errand_bounds
-from rhoplan.planning.certified.solution import ERRANDS, GRIDS, POINTS, RANGE, Progress, Solution
+from rhoplan.planning.certified.solution import ERRANDS, GRIDS, POINTS, RANGE, Progress, SolveResult
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.lattice.solve import LatticeSearch
     from rhoplan.planning.certified.pointbased.check import Certificate
-    from rhoplan.planning.certified.solution import Policy
+    from rhoplan.planning.certified.solution import AnyPolicy
 
 HALF, LAST = 0.5, 0.8
 """Share of the time left for errands at most, and then for grids, where other ways follow if the bounds do not meet;
@@ -68,9 +68,9 @@ class General:
     begin: float = field(default_factory=clock.now)
     compiled: float = field(default_factory=lambda: clock.COMPILING.seconds)
 
-    def run(self, chosen: str, *, alone: bool) -> Solution:
+    def run(self, chosen: str, *, alone: bool) -> SolveResult:
         """The bounds reached; with `alone` by no other method than the one chosen."""
-        found: list[Solution] = []
+        found: list[SolveResult] = []
         stopped_by = "time"
         try:
             if chosen == ERRANDS or (chosen == GRIDS and not alone and horizon_of(self.problem) is None):
@@ -102,7 +102,7 @@ class General:
                 found.append(crude)
         return self._together([self._checked(solution) for solution in found])
 
-    def _checked(self, solution: Solution) -> Solution:
+    def _checked(self, solution: SolveResult) -> SolveResult:
         """`solution`, with a check of the bounds of errands; those of others are checked where they are found."""
         if not self.check or solution.method != ERRANDS:
             return solution
@@ -117,7 +117,7 @@ class General:
         check = partial(check_errands, policy, rng, seconds=self._checking)
         return replace(solution, certificate=_unless_interrupted(check))
 
-    def _by_errands(self, found: list[Solution], *, alone: bool) -> None:
+    def _by_errands(self, found: list[SolveResult], *, alone: bool) -> None:
         clock.check(self.deadline)  # before seconds are spent on loading what will not be used
         with clock.loading():
             from rhoplan.planning.certified.errand_policy import ErrandPolicy
@@ -154,7 +154,7 @@ class General:
             found.append(replace(done, method=ERRANDS, rounds=1, nodes=len(plan.survey.place), policy=policy))
             self._tell(found)
 
-    def _on_grids(self, found: list[Solution], *, alone: bool) -> None:
+    def _on_grids(self, found: list[SolveResult], *, alone: bool) -> None:
         clock.check(self.deadline)
         with clock.loading():
             from rhoplan.planning.certified.lattice.solve import LatticeSearch
@@ -168,7 +168,7 @@ class General:
             memory=self.memory,
             known=_closest(found)[0],
         )
-        points: list[Solution] = []
+        points: list[SolveResult] = []
         stopped_by = "time"
         try:
             joint = math.prod(len(factor.states) for factor in self.problem.factors)
@@ -195,7 +195,7 @@ class General:
                 found.append(self._from_grids(search, stopped_by))
             found += points
 
-    def _at_first_sight(self, search: LatticeSearch, found: list[Solution], points: list[Solution]) -> str:
+    def _at_first_sight(self, search: LatticeSearch, found: list[SolveResult], points: list[SolveResult]) -> str:
         """What ends the work after a short time for grids and as much for points, which then are in `points`, or after
         some more; `time` where it was too short."""
         longest = AT_FIRST_SHARE * (self.deadline - clock.now())
@@ -214,7 +214,7 @@ class General:
             moment *= MORE
         return "time"
 
-    def _from_grids(self, search: LatticeSearch, stopped_by: str) -> Solution:
+    def _from_grids(self, search: LatticeSearch, stopped_by: str) -> SolveResult:
         with clock.loading():
             from rhoplan.planning.certified.lattice.check import check_grids
 
@@ -233,10 +233,10 @@ class General:
     def _by_points(
         self,
         deadline: float | None = None,
-        found_before: list[Solution] | None = None,
+        found_before: list[SolveResult] | None = None,
         progress: Progress | None = None,
         held: float = 0.0,
-    ) -> Solution:
+    ) -> SolveResult:
         """What points find until `deadline`, all the time there is where none is given, beside so many bytes `held`.
         Before a deadline only what meets, with what was found before, is worth a check."""
         whole, deadline = deadline is None, self.deadline if deadline is None else deadline
@@ -277,14 +277,14 @@ class General:
             certificate=_unless_interrupted(check) if checks else None,
         )
 
-    def _crude(self, stopped_by: str, *, soon: bool = False) -> Solution:
+    def _crude(self, stopped_by: str, *, soon: bool = False) -> SolveResult:
         deadline = clock.now() + GRACE
         if not soon and stopped_by != "interrupted":
             deadline = max(self.deadline, deadline)
         found = crude_bounds(self.problem, weight=self.weight, discount=self.discount, deadline=deadline)
         return replace(self._solution(found.lower, found.upper, stopped_by, found.first), method=RANGE)
 
-    def _together(self, found: list[Solution]) -> Solution:
+    def _together(self, found: list[SolveResult]) -> SolveResult:
         """The closest of all bounds, and the policy of the best lower one; where that is of the range of rewards, which
         has none, that of the next."""
         if len(found) == 1:
@@ -305,19 +305,19 @@ class General:
         )
 
     @staticmethod
-    def _policy(best: Solution, found: list[Solution]) -> Policy | None:
+    def _policy(best: SolveResult, found: list[SolveResult]) -> AnyPolicy | None:
         """The policy of `best`; that of errands with the upper bounds of all others."""
         with clock.loading():
             from rhoplan.planning.certified.errand_policy import ErrandPolicy
 
-        policy: Policy | None = best.policy
+        policy: AnyPolicy | None = best.policy
         if not isinstance(policy, ErrandPolicy):
             return policy
         others = [s.policy for s in found if isinstance(s.policy, BoundedPolicy) and s.policy is not policy]
         return replace(policy, above=tuple(others), most=_closest(found)[1])
 
-    def _solution(self, lower: float, upper: float, stopped_by: str, first: str) -> Solution:
-        return Solution(
+    def _solution(self, lower: float, upper: float, stopped_by: str, first: str) -> SolveResult:
+        return SolveResult(
             lower=lower,
             upper=upper,
             own=lower,
@@ -342,15 +342,15 @@ class General:
     def _half(self) -> float:
         return clock.now() + HALF * (self.deadline - clock.now())
 
-    def _meets(self, found: list[Solution], bounds: tuple[float, float]) -> bool:
+    def _meets(self, found: list[SolveResult], bounds: tuple[float, float]) -> bool:
         lower, upper = _closest(found)
         return min(upper, bounds[1]) - max(lower, bounds[0]) <= self.gap
 
-    def _tell(self, found: list[Solution]) -> None:
+    def _tell(self, found: list[SolveResult]) -> None:
         if self.progress:
             self.progress(*_closest(found), found[-1].nodes)
 
-    def _teller(self, found: list[Solution], beside: tuple[float, float] = (-math.inf, math.inf)) -> Progress | None:
+    def _teller(self, found: list[SolveResult], beside: tuple[float, float] = (-math.inf, math.inf)) -> Progress | None:
         """Progress of a search beside what has been found already."""
         tell, (lower, upper) = self.progress, _closest(found)
         if tell is None:
@@ -376,11 +376,11 @@ def _all_of(seen: list[Certificate]) -> Certificate:
     return reduce(lambda one, other: one.and_also(other), seen)
 
 
-def _closest(found: list[Solution]) -> tuple[float, float]:
+def _closest(found: list[SolveResult]) -> tuple[float, float]:
     lower = max((solution.lower for solution in found), default=-math.inf)
     return lower, min((solution.upper for solution in found), default=math.inf)
 
 
-def _met(found: list[Solution]) -> bool:
+def _met(found: list[SolveResult]) -> bool:
     lower, upper = _closest(found)
     return bool(found) and upper - lower <= found[0].gap

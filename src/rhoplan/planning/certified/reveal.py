@@ -16,7 +16,7 @@ from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
-from rhoplan.planning.certified.solution import Progress, Solution
+from rhoplan.planning.certified.solution import Progress, SolveResult
 
 FIRST_DOUBT, FIRST_REACH = 0.2, 0.02
 """Where the first cut-off lies: tests are TRUE at nodes that some plan reaches with this probability, as long as the
@@ -42,7 +42,7 @@ def solve_by_revealing(
     seconds: float,
     memory: float = 4e9,
     progress: Progress | None = None,
-) -> Solution:
+) -> SolveResult:
     """Bounds within `gap` of each other, and the plan behind the lower one; `solve` says what the others are."""
     begin = clock.now()
     deadline, negligible, stopped_by = begin + seconds, gap * 0.5, "gap"
@@ -82,7 +82,7 @@ def solve_by_revealing(
         lower = max(lower, min(reward, upper))  # the plan's own value, where sweeps were cut short of backing it up
     ended = "gap" if bounds.within(gap) else stopped_by
     work = bounds.size, len(bounds.symmetries), rounds, clock.now() - begin
-    return Solution(lower, upper, gap, ended, *scored, *work)
+    return SolveResult(lower, upper, gap, ended, *scored, *work)
 
 
 def errand_bounds(errand: Problem, belief: Array, *, weight: float, gap: float, seconds: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy
     from rhoplan.planning.many import ManyPolicy
 
-    Policy: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy
+    AnyPolicy: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy
 
 METHODS = REVEAL, EVIDENCE, ERRANDS, GRIDS, POINTS = "reveal", "many", "errands", "grids", "points"
 
@@ -25,7 +25,7 @@ Progress = Callable[[float, float, int], None]
 
 
 @dataclass(frozen=True)
-class Solution:
+class SolveResult:
     """Certified bounds on the optimal value, and the plan that reaches the lower one.
 
     lower, upper: bounds on the best expected reward + weight * information. stopped_by: `gap` where they are within
@@ -52,7 +52,7 @@ class Solution:
     rounds: int
     seconds: float
     method: str = "reveal"
-    policy: Policy | None = field(default=None, repr=False, compare=False)
+    policy: AnyPolicy | None = field(default=None, repr=False, compare=False)
     certificate: Certificate | None = None
     compiling: float = 0.0
     shares: tuple[int, ...] = ()

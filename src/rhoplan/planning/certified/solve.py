@@ -23,10 +23,10 @@ from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.general import General, checking
 from rhoplan.planning.certified.reveal import solve_by_revealing
-from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, Solution
+from rhoplan.planning.certified.solution import EVIDENCE, GRIDS, METHODS, POINTS, REVEAL, Progress, SolveResult
 from rhoplan.planning.first_look import without_delay
 
-__all__ = ["Bounds", "Solution", "solve", "usual_method"]
+__all__ = ["Bounds", "SolveResult", "solve", "usual_method"]
 
 Pair = tuple[float, float]
 
@@ -50,7 +50,7 @@ def solve(
     progress: Progress | None = None,
     method: str | None = None,
     check: bool = False,
-) -> Solution:
+) -> SolveResult:
     """Bounds within `gap` of each other on the best plan for reward + weight * information (weight per nat).
 
     Stops early, with the bounds it has, after `seconds`, when it would take more than `memory` bytes, or when it is
@@ -106,7 +106,7 @@ def solve(
     return _in_order(found)
 
 
-def _in_order(found: Solution) -> Solution:
+def _in_order(found: SolveResult) -> SolveResult:
     """`found`, unless its bounds cross by more than the gap asked for: then one of them is wrong, and none is told."""
     lower, upper = found.lower, found.upper
     if lower > upper + found.gap + CROSSED * max(abs(lower), abs(upper)):
@@ -140,7 +140,7 @@ def _solve_by_evidence(
     memory: float,
     progress: Progress | None,
     check: bool,
-) -> Solution:
+) -> SolveResult:
     compiled = clock.COMPILING.seconds
     with clock.loading():
         from rhoplan.planning.many.check import check_search
@@ -149,7 +149,7 @@ def _solve_by_evidence(
     search = Search(problem, initial(problem), weight=weight, discount=discount, memory=memory)
     stopped_by = search.run(gap, seconds=seconds, work=np.inf, until_proven=False, progress=progress)
     found, rng = search.solution(gap, stopped_by), np.random.default_rng(0)
-    return Solution(
+    return SolveResult(
         lower=found.lower,
         upper=found.upper,
         gap=gap,

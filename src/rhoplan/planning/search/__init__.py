@@ -3,7 +3,7 @@
 >>> import rhoplan
 >>> from rhoplan.planning.search import TreeSearch
 >>> search = TreeSearch(rhoplan.make("tiger"), method="mcts", depth=4)
->>> found = search.run(rhoplan.initial(search.problem), simulations=500)
+>>> found = search.run(search.problem.belief().situation, simulations=500)
 >>> found.solved, found.choice, round(found.value, 6)
 (True, 0, 1.0625)
 """

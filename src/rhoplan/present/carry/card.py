@@ -13,7 +13,7 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.advice.thresholds import Thresholds, thresholds
 from rhoplan.advice.words import belief_words, counted, in_thousand, money, percent
-from rhoplan.agents.agent import Agent
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Problem
 from rhoplan.present.origin import DISCLAIMER, Origin
@@ -41,7 +41,7 @@ class Card:
     start: tuple[str, ...] = ()
 
 
-def make_card(problem: Problem, agent: Agent, *, standing: Standing = FRESH, seconds: float = 5.0) -> Card:
+def make_card(problem: Problem, agent: BoundAgent, *, standing: Standing = FRESH, seconds: float = 5.0) -> Card:
     """The card of what `agent` recommends from where a case of `problem` stands: as much of the pathway as one page
     holds, the rest folded.
 

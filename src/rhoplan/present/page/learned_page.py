@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from rhoplan.advice.pathway import Pathway, pathway
-from rhoplan.agents.agent import Agent, make_adviser
+from rhoplan.agents.agent import BoundAgent, make_adviser
 from rhoplan.agents.policy import decide
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.graph.menu import nodes_within
@@ -48,7 +48,7 @@ class Drawn:
     """A model and the pathway that its policy takes."""
 
     problem: Problem
-    agent: Agent
+    agent: BoundAgent
     pathway: Pathway
 
 

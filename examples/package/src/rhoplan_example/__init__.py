@@ -1,0 +1,1 @@
+"""A planner and a utility for rhoplan."""

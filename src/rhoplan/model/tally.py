@@ -1,0 +1,31 @@
+"""Additive criteria: what of the actions and observations of an episode is counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rhoplan.model.problem import Action, Array
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
+
+    An action is named, or meant by its kind; an empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def counts(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an outcome (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted

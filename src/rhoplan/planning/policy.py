@@ -1,0 +1,208 @@
+"""The policy protocol: which action to take at a belief, and optionally action values, a value and a file.
+
+Every planner returns a `Policy`, `FunctionPolicy` makes one of a function, and everything that follows a policy
+(evaluation, simulation, recommendations) needs nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rhoplan.belief.belief import Belief, as_belief, names_of
+from rhoplan.belief.information import information
+from rhoplan.belief.situation import Situation, available
+from rhoplan.errors import AgentError, EvidenceError, MissingExtra, NotAvailable, in_a_row
+from rhoplan.model.limited import Left
+from rhoplan.model.problem import END, Action, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+
+BeliefLike: TypeAlias = Any
+"""A Belief, an array of probabilities, or a mapping of states to probabilities: see `belief.as_belief`."""
+
+COLUMNS = ("action", "reward", "information", "weighted_information", "continuation", "value")
+
+
+@dataclass(frozen=True)
+class ValueTerms:
+    """The terms of one action's value: reward + weighted_information + continuation = value.
+
+    information: expected information gain in nats. weighted_information: what the objective adds for it.
+    """
+
+    action: str
+    reward: float
+    information: float
+    weighted_information: float
+    continuation: float
+
+    @property
+    def value(self) -> float:
+        """The sum of the terms."""
+        return self.reward + self.weighted_information + self.continuation
+
+
+@dataclass(frozen=True, repr=False)
+class ActionValues(Mapping[str, ValueTerms]):
+    """The value of each available action at a belief, by name. kind: as `Policy.value_kind`, or `estimated`."""
+
+    rows: tuple[ValueTerms, ...]
+    kind: str = "exact"
+    unit: str = field(default="", compare=False)
+
+    def __getitem__(self, action: str) -> ValueTerms:
+        for row in self.rows:
+            if row.action == action:
+                return row
+        raise KeyError(action)
+
+    def __iter__(self) -> Iterator[str]:
+        return (row.action for row in self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame with one row per action and a column for each term and the value."""
+        return frame([_cells(row) for row in self.rows], COLUMNS, "action")
+
+    def __repr__(self) -> str:
+        ordered = sorted(self.rows, key=lambda row: -row.value)
+        return f"ActionValues({', '.join(f'{row.action} {row.value:.6g}' for row in ordered)}; {self.kind})"
+
+    def _repr_html_(self) -> str:
+        return html_table(COLUMNS, [[row.action, *(f"{cell:.6g}" for cell in _cells(row)[1:])] for row in self.rows])
+
+
+def _cells(row: ValueTerms) -> list[Any]:
+    return [getattr(row, column) for column in COLUMNS]
+
+
+class Policy(ABC):
+    """What to do at each belief of `problem`.
+
+    value_kind: what `value` returns: `exact` or `lower bound` (of the value of following the policy), `lookahead` (the
+    value of the plan of H steps), or None where there is no value.
+    """
+
+    problem: Problem
+    value_kind: str | None = None
+
+    @abstractmethod
+    def action(self, belief: BeliefLike) -> str:
+        """The name of the action taken at `belief`; the most probable one if the policy is randomised."""
+
+    def probabilities(self, belief: BeliefLike) -> dict[str, float]:
+        """The probability of each available action at `belief`."""
+        held = self.belief(belief)
+        taken = self.action(held)
+        return {name: float(name == taken) for name in held.actions}
+
+    def action_values(self, belief: BeliefLike) -> ActionValues:
+        """The value of each available action at `belief`, in terms that add up."""
+        raise NotAvailable(f"{self.name} has no action values: it only selects actions", field=("policy",))
+
+    def value(self, belief: BeliefLike) -> float:
+        """The value at `belief`; `value_kind` says of what."""
+        raise NotAvailable(
+            f"{self.name} has no value: estimate it with rhoplan.simulate, or compute it with rhoplan.evaluate",
+            field=("policy",),
+        )
+
+    def save(self, path: Path | str) -> None:
+        """Write the policy to a file that `rhoplan.load_policy` reads."""
+        raise NotAvailable(f"{self.name} cannot be saved: it is code, not data", field=("policy",))
+
+    @property
+    def name(self) -> str:
+        """How messages and tables refer to it."""
+        return type(self).__name__
+
+    def belief(self, belief: BeliefLike) -> Belief:
+        """`belief` as a Belief of the policy's problem, at which an action can be taken.
+
+        With a horizon, a belief of the problem without one is taken to be at the first step.
+        """
+        start = self.problem.start
+        if (
+            isinstance(belief, Belief)
+            and isinstance(start, Left)
+            and not isinstance(belief.observable, Left)
+            and belief.observable is not END
+            and names_of(belief.problem) == names_of(self.problem)
+        ):
+            held = belief.situation
+            moved = Situation(Left(start.actions, held.visible), held.beliefs, held.logs)
+            belief = Belief(self.problem, moved)
+        found = as_belief(self.problem, belief)
+        if found.observable is END:
+            raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to decide")
+        return found
+
+
+class FunctionPolicy(Policy):
+    """A policy given by a function from a Belief to the name of an action."""
+
+    def __init__(self, problem: Problem, function: Callable[[Belief], str]) -> None:
+        if not callable(function):
+            raise AgentError(f"a policy must be a function of the belief; it is {function!r}", field=("policy",))
+        self.problem, self.function = problem, function
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return str(getattr(self.function, "__name__", type(self.function).__name__))
+
+    def action(self, belief: BeliefLike) -> str:
+        """What the function returns at `belief`."""
+        held = self.belief(belief)
+        return checked_action(held, self.function(held), self.name)
+
+    def __repr__(self) -> str:
+        return f"FunctionPolicy({self.problem.name}, {self.name})"
+
+
+def checked_action(belief: Belief, name: Any, policy: str) -> str:
+    """`name`, if it is an action that is available at `belief`."""
+    if name not in belief.actions:
+        raise AgentError(
+            f"a policy must return the name of an available action, {in_a_row(belief.actions)}; {policy} returned "
+            f"{name!r} at {belief}",
+            field=("policy",),
+        )
+    return str(name)
+
+
+def action_named(belief: Belief, name: str) -> Action:
+    """The available action called `name`."""
+    return next(action for action in available(belief.problem, belief.situation) if action.name == name)
+
+
+def immediate_terms(belief: Belief, action: Action) -> tuple[float, float]:
+    """Expected reward of `action` at `belief`, and its expected information in nats (0 where it ends the episode)."""
+    held = belief.situation.beliefs[action.factor][None, :]
+    factor = belief.problem.factors[action.factor]
+    told = 0.0 if action.ends_episode else float(information(held, action, factor)[0])
+    return float(held[0] @ action.reward), told
+
+
+def frame(rows: list[list[Any]], columns: tuple[str, ...], index: str) -> pd.DataFrame:
+    """Rows as a pandas DataFrame; MissingExtra where pandas is not installed."""
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        raise MissingExtra("a DataFrame", "pandas") from None
+    return pd.DataFrame(rows, columns=list(columns)).set_index(index)
+
+
+def html_table(heads: tuple[str, ...], rows: list[list[str]]) -> str:
+    """A plain HTML table."""
+    body = "".join(f"<tr><td>{'</td><td>'.join(escape(cell) for cell in row)}</td></tr>" for row in rows)
+    names = "</th><th>".join(escape(head) for head in heads)
+    return f"<table><thead><tr><th>{names}</th></tr></thead><tbody>{body}</tbody></table>"

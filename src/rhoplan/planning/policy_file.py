@@ -1,0 +1,71 @@
+"""Files of policies: a JSON heading and arrays in one compressed file, with a checksum and a digest of the problem."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import ProblemError
+from rhoplan.files import replacing
+from rhoplan.model.limited import horizon_of
+from rhoplan.model.problem import Action, Problem
+from rhoplan.model.sparse import numbers
+from rhoplan.planning.asked import seal, spelt
+
+
+def write_policy_file(path: Path | str, told: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Write the heading `told` and `arrays` to the file at `path`: all of it or nothing."""
+    told = {**told, "seal": ""}
+    told["seal"] = seal(told, arrays)
+    try:
+        with replacing(Path(path)) as temporary, temporary.open("wb") as file:
+            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)
+    except OSError as error:
+        raise ProblemError(f"cannot write policy '{path}': {error.strerror or error}", field=("path",)) from None
+
+
+def read_policy_file(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The heading and the arrays of the file at `path`; ProblemError where it is no policy or was changed."""
+    try:
+        with np.load(Path(path), allow_pickle=False) as found:
+            told = json.loads(str(found["told"]))
+            arrays = {name: found[name] for name in found.files if name != "told"}
+            form = told["format"]
+    except OSError as error:
+        raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
+    except Exception:
+        raise ProblemError(
+            f"'{path}' must be a policy that rhoplan saved; it is not: write one with policy.save", field=("agent",)
+        ) from None
+    if told.get("seal", "") not in ("", seal(told, arrays)):
+        raise ProblemError(
+            f"policy '{path}' of format {form} must be as rhoplan wrote it; it has been changed since: save it again",
+            field=("agent",),
+        )
+    return told, arrays
+
+
+def digest_of_problem(problem: Problem) -> str:
+    """What tells two problems apart: their horizon, priors, and the actions of the observable states near the start."""
+    found = hashlib.sha256(f"{horizon_of(problem)} {problem.discount!r}".encode())
+    for factor in problem.factors:
+        found.update(f"{factor.name} {factor.states}".encode())
+        found.update(np.ascontiguousarray(factor.prior).tobytes())
+    for visible, actions in problem.menus():
+        found.update(spelt(visible).encode())
+        for action in actions:
+            found.update(_digest_of_action(action))
+    return found.hexdigest()
+
+
+def _digest_of_action(action: Action) -> bytes:
+    found = hashlib.sha256(f"{action.name} {action.factor} {action.outcomes} {spelt(action.leads_to)}".encode())
+    parts = [action.reward, action.likelihood]
+    parts += [] if action.transition is None else [numbers(action.transition)]
+    for part in parts:
+        found.update(np.ascontiguousarray(part).tobytes())
+    return found.digest()

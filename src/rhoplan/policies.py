@@ -1,0 +1,120 @@
+"""What the public functions accept as a policy, and how it is followed on the belief graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from reprlib import repr as shortened
+from typing import TypeAlias
+
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.named import Agent
+from rhoplan.agents.planned import AgentPolicy
+from rhoplan.agents.planners.external import PolicyRule
+from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.belief.belief import Belief
+from rhoplan.errors import LimitError, WrongKind
+from rhoplan.graph.graph import Graph
+from rhoplan.model import limited
+from rhoplan.model.problem import Problem
+from rhoplan.planning.objective import Objective
+from rhoplan.planning.planner import Planner
+from rhoplan.planning.policy import FunctionPolicy, Policy
+from rhoplan.scoring.evaluate import ExactScore, evaluate, graph_for
+from rhoplan.solutions import Solution
+
+PolicyLike: TypeAlias = Policy | Planner | BoundAgent | str | Callable[[Belief], str]
+"""A policy, an agent or its name, a planner, or a function from a Belief to the name of an action."""
+
+MOST_BELIEFS, MOST_PROBABILITIES = 50_000, 30_000_000
+"""Beliefs, and probabilities in all of them, that are visited to evaluate a policy that is asked at each of them: that
+takes up to milliseconds."""
+
+
+class Evaluation:
+    """Exact scores of policies of `problem` in `world`; policies of one problem share a belief graph."""
+
+    def __init__(self, problem: Problem, world: Problem | None, max_steps: int | None) -> None:
+        self.problem, self.world, self.max_steps = problem, world, max_steps
+        self._graph: Graph | None = None
+
+    def score(self, policy: PolicyLike) -> ExactScore:
+        """The score of one policy."""
+        problem, agent, world = followed(self.problem, policy, self.world)
+        if isinstance(agent.planner, FollowRule) and isinstance(agent.planner.rule, PolicyRule):
+            return self._asked(problem, agent, world)
+        if problem is not self.problem:
+            return evaluate(problem, agent, world=world, cap=self.max_steps)
+        if self._graph is None:
+            self._graph = graph_for(problem)
+        return evaluate(problem, agent, world=world, cap=self.max_steps, graph=self._graph)
+
+    def _asked(self, problem: Problem, agent: BoundAgent, world: Problem | None) -> ExactScore:
+        """The score of a policy that is asked at each belief, on a smaller graph of its own."""
+        most = min(MOST_BELIEFS, MOST_PROBABILITIES // max(len(factor.states) for factor in problem.factors))
+        graph = Graph(problem, node_limit=most)
+        try:
+            return evaluate(problem, agent, world=world, cap=self.max_steps, graph=graph)
+        except LimitError:
+            raise LimitError(
+                f"{agent.name} can reach more than {most:,} beliefs of '{problem.name}', too many for an exact score: "
+                "estimate it with rhoplan.simulate",
+                field=("policy",),
+            ) from None
+
+
+def policy_of(problem: Problem, policy: PolicyLike) -> Policy:
+    """The policy that `policy` stands for in `problem`."""
+    if isinstance(policy, Solution):
+        return policy.policy
+    if isinstance(policy, Policy):
+        return policy
+    if isinstance(policy, str):
+        policy = Agent(policy)
+    if isinstance(policy, BoundAgent):
+        return AgentPolicy(problem, policy)
+    if isinstance(policy, Planner):
+        return policy_of(problem, policy.solve(problem))
+    if callable(policy):
+        return FunctionPolicy(problem, policy)
+    raise WrongKind(
+        "a policy must be a policy, an agent, the name of an agent, a planner or a function from a Belief to the name "
+        f"of an action; it is {shortened(policy)}: see rhoplan.agent and rhoplan.solve",
+        field=("policy",),
+    )
+
+
+def followed(problem: Problem, policy: PolicyLike, world: Problem | None) -> tuple[Problem, BoundAgent, Problem | None]:
+    """The problem in which `policy` acts, what follows it on the belief graph, and the true model."""
+    if isinstance(policy, BoundAgent):
+        return problem, policy, world
+    found = policy_of(problem, policy)
+    problem, world = with_horizon_of(found, problem, world)
+    if isinstance(found, AgentPolicy):
+        return problem, found.agent, world
+    aim = Objective(discount=problem.discount)
+    return problem, BoundAgent(found.name, objective=aim, planner=FollowRule(rule=PolicyRule(found))), world
+
+
+def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:
+    """`problem` and `world` with the horizon of the problem that `policy` was made for."""
+    horizon = limited.horizon_of(policy.problem)
+    if horizon is None or limited.horizon_of(problem) is not None:
+        return problem, world
+    if world is not None and limited.horizon_of(world) is None:
+        world = limited.with_horizon(world, horizon)
+    return limited.with_horizon(problem, horizon), world
+
+
+def names(policies: Sequence[PolicyLike]) -> list[str]:
+    """A name for each of several policies."""
+    names: list[str] = []
+    for policy in policies:
+        if isinstance(policy, str):
+            name = policy
+        elif isinstance(policy, BoundAgent | Policy):
+            name = policy.name
+        else:
+            name = policy.agent if isinstance(policy, Agent) else getattr(policy, "__name__", type(policy).__name__)
+        number = sum(known == name or known.startswith(f"{name} #") for known in names)
+        names.append(f"{name} #{number + 1}" if number else name)
+    return names

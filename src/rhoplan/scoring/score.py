@@ -1,0 +1,167 @@
+"""One record for how good a policy is, exact or estimated, with what tells the two apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rhoplan.planning.policy import frame, html_table
+from rhoplan.scoring.evaluate import ExactScore
+from rhoplan.scoring.simulate import Estimate, UnseenLoss
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+
+QUANTITIES = ("reward", "discounted", "tests", "steps", "success", "truncated", "log_score", "information")
+"""Means over episodes that a score has, in the order of its table."""
+
+SHOWN = ("reward", "tests", "steps", "success", "truncated")
+"""What `repr` shows of them; `steps` where there are no tests."""
+
+
+@dataclass(frozen=True, repr=False)
+class Score:
+    """How good a policy is: means over episodes.
+
+    kind: `exact`, or `estimated` from `episodes` episodes of `seeds`; `se` then has standard errors by quantity.
+    reward, reward_sd: mean and standard deviation of the total reward of an episode. discounted: its mean with the
+    problem's discount; discounted_tail: how far that can be from its value without the limit of steps, NaN if nothing
+    bounds it. tests, steps: expected number of tests, and of actions. success: share of episodes that end with a best
+    terminal action for the true state, or as the problem defines success. truncated: share cut off at the limit of
+    steps. log_score: expected log probability, in nats, of the true state in the final belief. information: expected
+    information gain of all actions, in nats, discounted. tests_distribution: probability of each number of tests from 0
+    on. tallies: expected counts of events that the problem defines. A quantity that a problem does not have is NaN.
+    se_from: `exact` where standard errors come from exact variances, else `sample`. unseen_loss: the largest loss that
+    was possible and did not occur. nodes, dropped: size of the belief graph, and probability that was not followed.
+    """
+
+    kind: str
+    reward: float
+    reward_sd: float
+    discounted: float
+    tests: float
+    steps: float
+    success: float
+    truncated: float
+    log_score: float
+    information: float
+    discounted_tail: float
+    tests_distribution: tuple[float, ...]
+    tallies: dict[str, float] = field(default_factory=dict)
+    se: dict[str, float] = field(default_factory=dict)
+    episodes: int = 0
+    seeds: tuple[int, ...] = ()
+    se_from: str | None = None
+    success_interval: tuple[float, float] | None = None
+    unseen_loss: UnseenLoss | None = None
+    nodes: int = 0
+    dropped: float = 0.0
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame with one row per quantity: mean and standard error (0 where the score is exact)."""
+        rows = [[name, mean, self._error(name)] for name, mean in self.quantities.items()]
+        return frame(rows, ("quantity", "mean", "se"), "quantity")
+
+    @property
+    def quantities(self) -> dict[str, float]:
+        """The means by name, with the tallies, without those that the problem does not have."""
+        found = {name: float(getattr(self, name)) for name in QUANTITIES} | self.tallies
+        return {name: mean for name, mean in found.items() if not math.isnan(mean)}
+
+    def __repr__(self) -> str:
+        found = self.quantities
+        shown = [name for name in SHOWN if name in found and not (name == "steps" and found["tests"] > 0)]
+        parts = [f"{name} {found[name]:.6g}{self._plus_minus(name)}" for name in shown]
+        how = self.kind if not self.episodes else f"{self.kind} from {self.episodes:,} episodes"
+        return f"Score({', '.join(parts)}; {how})"
+
+    def _repr_html_(self) -> str:
+        heads = ("quantity", "mean") if not self.se else ("quantity", "mean", "standard error")
+        rows = [
+            [name, f"{mean:.6g}", *([f"{self._error(name):.3g}"] if self.se else [])]
+            for name, mean in self.quantities.items()
+        ]
+        return html_table(heads, rows)
+
+    def _error(self, name: str) -> float:
+        return self.se.get(name, math.nan) if self.se else 0.0
+
+    def _plus_minus(self, name: str) -> str:
+        return f" ± {self.se[name]:.2g}" if name in self.se else ""
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Mapping[str, Score]):
+    """Scores of several policies by name."""
+
+    scores: dict[str, Score]
+
+    def __getitem__(self, name: str) -> Score:
+        return self.scores[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame with one row per policy and a column per quantity."""
+        heads, rows = self._table()
+        return frame(rows, heads, "policy")
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}: {score!r}" for name, score in self.scores.items()) or "Scores()"
+
+    def _repr_html_(self) -> str:
+        heads, rows = self._table()
+        return html_table(heads, [[str(row[0]), *(_cell(cell) for cell in row[1:])] for row in rows])
+
+    def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
+        names = dict.fromkeys(name for score in self.scores.values() for name in score.quantities)
+        rows = [
+            [policy, score.kind, *(score.quantities.get(name, math.nan) for name in names)]
+            for policy, score in self.scores.items()
+        ]
+        return ("policy", "kind", *names), rows
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def score_from_exact(found: ExactScore) -> Score:
+    """An exact score."""
+    means = {name: getattr(found, name) for name in QUANTITIES}
+    return Score(
+        "exact",
+        reward_sd=found.reward_sd,
+        discounted_tail=found.discounted_tail,
+        tests_distribution=found.tests_distribution,
+        tallies=dict(found.tallies),
+        nodes=found.nodes,
+        dropped=found.dropped,
+        **means,
+    )
+
+
+def score_from_estimate(found: Estimate) -> Score:
+    """A score estimated from episodes."""
+    means = {name: getattr(found, name) for name in QUANTITIES}
+    errors = {name: getattr(found, f"{name}_se") for name in QUANTITIES}
+    return Score(
+        "estimated",
+        reward_sd=found.reward_sd,
+        discounted_tail=found.discounted_tail,
+        tests_distribution=found.tests_distribution,
+        tallies={name: mean for name, (mean, _) in found.tallies.items()},
+        se=errors | {name: error for name, (_, error) in found.tallies.items()},
+        episodes=found.episodes,
+        seeds=found.seeds,
+        se_from=found.se_from,
+        success_interval=found.success_interval,
+        unseen_loss=found.unseen_loss,
+        **means,
+    )
