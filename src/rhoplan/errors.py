@@ -110,7 +110,7 @@ class LimitError(RhoplanError):
     """A computation that would pass the limit set for it."""
 
 
-EXTRAS = {"numba": "search", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
+EXTRAS = {"numba": "fast", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
           "distributed": "cluster", "scikit-learn": "learn", "pandas": "learn"}  # fmt: skip
 """Which extra of rhoplan brings a package that not every use needs."""
 

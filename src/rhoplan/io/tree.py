@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import sys
+import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,11 +19,6 @@ from typing import Any, NoReturn
 import yaml
 
 from rhoplan.errors import Field, ModelFileError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LARGEST_FILE = 2_000_000
 """Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""

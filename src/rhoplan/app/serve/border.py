@@ -145,7 +145,7 @@ class Border:
             return None if path == TABLES else json_fault(data)
         try:
             await asyncio.wait_for(self._large.acquire(), self.settings.patience)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             return busy(self.settings.patience)
         refused = None
         if path != TABLES:
