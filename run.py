@@ -3,7 +3,7 @@
 
 python3 run.py          sets up, then reproduces the paper (the quick size) into out/report.html
 python3 run.py test     sets up, then runs the tests
-python3 run.py lint     sets up, then runs the linter and the type checker
+python3 run.py lint     sets up, then runs the linter, the import contracts and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
 python3 run.py dist     sets up, builds wheels and sdists into dist, installs them in a clean environment, tries them
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
@@ -61,6 +61,9 @@ COMPILED = (["-m", "pytest"], ["-m", "machine_code"])
 """What keeps compiled modules whatever the caller's setting: tests start hundreds of processes that would each compile
 every module they import, most of what these cost."""
 
+CONTRACTS = ["-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-logo", "--no-cache"]
+"""Checks the import contracts of pyproject.toml; import-linter has no module that can be run."""
+
 TRIED = {
     "core": ("--version", "list", "decide tiger", "show chest-pain --yaml"),
     "fast": ("solve drilling --gap 1 --score",),
@@ -104,7 +107,8 @@ def main(arguments: list[str]) -> int:
         workers = (os.cpu_count() or 1) + 1  # some wait for browsers and servers
         return run(["-m", "pytest", "-n", str(workers), "--dist", "worksteal", *rest])
     if command == "lint":
-        return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
+        checks = (["-m", "ruff", "check", "."], ["-m", "ruff", "format", "--check", "."], CONTRACTS, ["-m", "mypy"])
+        return next(filter(None, map(run, checks)), 0)
     if command == "docs":
         return build_site()
     if command == "dist":
