@@ -57,7 +57,7 @@ def check_planner(planner: Planner, *, problems: Iterable[Problem] | None = None
 
 
 def _broken(planner: Planner, promise: str, came: str) -> AgentError:
-    return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {came}")
+    return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {came}", code="planner-contract")
 
 
 def _check_value(planner: Planner) -> None:

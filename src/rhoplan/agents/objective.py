@@ -34,10 +34,16 @@ class Objective:
     def __post_init__(self) -> None:
         if not abs(self.weight) <= LARGEST_REWARD:
             raise AgentError(
-                f"weight must be a number of at most {LARGEST_REWARD:g}; it is {self.weight:g}", field=("weight",)
+                f"weight must be a number of at most {LARGEST_REWARD:g}; it is {self.weight:g}",
+                field=("weight",),
+                code="setting-range",
             )
         if self.unit not in UNITS:
-            raise AgentError(f"unit of information must be {' or '.join(UNITS)}, not '{self.unit}'", field=("unit",))
+            raise AgentError(
+                f"unit of information must be {' or '.join(UNITS)}, not '{self.unit}'",
+                field=("unit",),
+                code="unknown-unit",
+            )
         SETTINGS["discount"].check(self.discount)
         SETTINGS["precision"].check(self.precision)
 

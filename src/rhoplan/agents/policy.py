@@ -174,7 +174,9 @@ def decide(problem: Problem, agent: Agent, situation: Situation | None = None, *
     graph = shared_graph(problem)
     situation = situation or initial(problem)
     if situation.visible is END:
-        raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
+        raise EvidenceError(
+            f"the episode of '{problem.name}' has ended: there is nothing left to decide", code="episode-ended"
+        )
     policy = Policy(graph, agent)
     node = graph.node(situation)
     actions = action_values(policy, node, seed)

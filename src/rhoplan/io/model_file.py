@@ -45,13 +45,15 @@ def read_model(path: Path | str) -> Problem:
     """The problem that the model file at `path` describes."""
     file, language = str(path), LANGUAGES.get(Path(path).suffix.lower())
     if language is None:
-        raise ModelFileError(f"a model file must end in {', '.join(LANGUAGES)}", file=file)
+        raise ModelFileError(f"a model file must end in {', '.join(LANGUAGES)}", file=file, code="unknown-file-type")
     data = read_data(path, what="a model file", largest=LARGEST_FILE)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ModelFileError("a model file must be UTF-8 text; this is not", file=file, line=line) from None
+        raise ModelFileError(
+            "a model file must be UTF-8 text; this is not", file=file, line=line, code="not-text"
+        ) from None
     return parse_model(text, file=file, language=language)
 
 

@@ -65,12 +65,13 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
     expect(agent, Agent, "make_agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
+        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",), code="setting-range")
     if not agent.planner.is_fixed:
         budget = "samples" if agent.planner.samples else "is limited by time"
         raise AgentError(
             f"planner {agent.planner.name} {budget}: its score can be estimated by `rhoplan simulate`, not computed",
             field=("planner",) if agent.planner.samples else ("time",),
+            code="not-computable",
         )
     other = world if world is not problem else None
     graph = shared_graph(problem) if problem.observes_then_commits else Graph(problem, node_limit=MOST_NODES)
@@ -82,7 +83,8 @@ def evaluate(problem: Problem, agent: Agent, *, world: Problem | None = None, ca
             raise
         raise LimitError(
             f"'{problem.name}' has more than {graph.node_limit:,} situations within reach: score it by "
-            "`rhoplan simulate`"
+            "`rhoplan simulate`",
+            code="node-limit",
         ) from None
 
 

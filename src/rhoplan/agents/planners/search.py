@@ -82,6 +82,7 @@ class Search(Planner):
                 f"planner {self.name} takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact or anytime",
                 field=("planner",),
+                code="planner-unsupported",
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:

@@ -112,7 +112,7 @@ class Asked:
         try:
             return self.shelf.problem(source)
         except ProblemError as error:
-            raise ProblemError(error.message, field=error.field).within(field) from None
+            raise ProblemError(error.message, field=error.field, code=error.code).within(field) from None
 
     def agents(self, problem: Problem, **changes: Any) -> list[Agent]:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
