@@ -10,9 +10,10 @@ RhoplanError                 everything below; the command line prints it as one
 |- LimitError                a plan larger than the limit set for it (exit 1: the input was fine)
 `- MissingExtra              a package that only some uses need is not installed; also an ImportError
 
-The message is for people, the code for programs: codes are stable and listed in docs/error-codes.md. Of a problem
-the field is its place in a model file ("tests", "scan", "likelihood", "ill"), of an agent the name of a setting ("weight",), of evidence what was wrong with
-it ("outcome",) and, in a list, the position from 0 on ("given", 2, "outcome").
+The message is for people and the code for programs: codes are stable, and docs/error-codes.md lists them. The field of
+a problem is its place in a model file ("tests", "scan", "likelihood", "ill"), that of an agent the name of a setting
+("weight",), that of evidence what was wrong with it ("outcome",) and, in a list, the position from 0 on
+("given", 2, "outcome").
 """
 
 from __future__ import annotations

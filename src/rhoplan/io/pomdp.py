@@ -88,16 +88,14 @@ class _Reader:
             self._single_numbers()
         for head in ("discount", "states", "actions", "observations"):
             if head not in self.names and not (head == "discount" and self.discount is not None):
-                raise ModelFileError(
-                    f"the file must say '{head}:'; it does not", file=self.file, code="missing-section"
-                )
+                raise ModelFileError(f"the file must say '{head}:'; it does not", file=self.file, code="missing-field")
         assert self.discount is not None
         moves, shows, pays = self.tables
         states, acts, seen = (self.names[head] for head in ("states", "actions", "observations"))
         prior = self._start()
         if moves.is_empty:
             raise ModelFileError(
-                "the file must say 'T:', where actions lead; it does not", file=self.file, code="missing-section"
+                "the file must say 'T:', where actions lead; it does not", file=self.file, code="missing-field"
             )
         moves.count_products(shows)
         self.words.clear()  # which in a large file take most of the memory
@@ -179,7 +177,7 @@ class _Reader:
     def _read_names(self, head: str) -> None:
         place, found = self.at, self._until_head()
         if head in self.names:
-            self._fault(f"'{head}:' must stand there once; it stands there twice", place - 2, code="duplicate-section")
+            self._fault(f"'{head}:' must stand there once; it stands there twice", place - 2, code="duplicate-field")
         if len(found) == 1 and found[0].isdigit():
             count = counted(found[0])
             if not count or count > self.budget.most:

@@ -23,7 +23,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.model.sparse import Sparse
 
 Raise = Callable[[str, int | None, str], NoReturn]
-"""Raises a fault: the message, and the place of the word it is about."""
+"""Raises a fault: the message, the place of the word it is about, and the code."""
 
 Row = dict[int, float] | tuple[Ids, Array]
 
@@ -190,6 +190,7 @@ class Observations:
             raise_at(
                 f"observations may hold {MOST_NUMBERS:,} numbers at most; they would hold {actions * states * seen:,}",
                 None,
+                "too-many-numbers",
             )
         self.numbers = np.zeros((actions, states, seen))
         self._budget = budget

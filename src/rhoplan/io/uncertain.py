@@ -82,11 +82,11 @@ class Ranges:
             raise self.fields.fault(
                 f"{tree.label} must have an interval from low to high; it reads {described(tree)}",
                 tree,
-                code="interval-order",
+                code="interval-range",
             )
         if not low <= point <= high:
             raise self.fields.fault(
-                f"{tree.label} must lie within its interval; it reads {described(tree)}", tree, code="interval-order"
+                f"{tree.label} must lie within its interval; it reads {described(tree)}", tree, code="interval-range"
             )
 
     def cases(self, one: Range) -> float | None:

@@ -44,7 +44,7 @@ class Element:
             else:
                 seen |= {element.tag} & {*once}
                 continue
-            raise ModelFileError(what, file=file, line=element.line, code="xml-element")
+            raise ModelFileError(what, file=file, line=element.line, code="pomdpx-syntax")
         return self
 
 

@@ -34,7 +34,7 @@ def _check(problem: Problem, most: int) -> None:
         raise ProblemError(
             f"price of information of '{problem.name}' must be from 0 to {LARGEST_REWARD:g}; it is {problem.price:g}",
             field=("information", "price"),
-            code="information-price-range",
+            code="number-range",
         )
     for factor in problem.factors:
         place: Field = ("factors", factor.name)

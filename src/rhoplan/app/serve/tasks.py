@@ -179,7 +179,8 @@ def batch(asked: Asked) -> Record:
             adviser = Adviser(problem, agent, given, unavailable=left, graph=graph, memory=memory)
             first = adviser.first
         except EvidenceError as error:
-            fault = {"field": dotted(error.field) if error.field else "given", "message": error.message}
+            field = dotted(error.field) if error.field else "given"
+            fault = {"code": error.code, "field": field, "message": error.message}
             told.append({"id": case["id"], "advice": None, "error": fault})
             continue
         told.append({"id": case["id"], "advice": records.first_record(problem, adviser.agent, first), "error": None})
