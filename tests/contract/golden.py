@@ -132,7 +132,7 @@ class Runner:
     def _command(self, case: Case) -> dict[str, Any]:
         code, out = run_command([RENAMED_OPTIONS.get(word, word) for word in case.command], self.folder)
         answer: dict[str, Any] = {"exit": code}
-        if "--json" in case.command and out and code != 2:  # errors are compared by their exit code only
+        if "--json" in case.command and out:
             answer["out"] = json.loads(out)
         elif "--yaml" in case.command or "--format" in case.command:
             answer["out"] = out.split()

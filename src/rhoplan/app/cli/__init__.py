@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,12 +159,10 @@ def _guarded(arguments: list[str]) -> int:
 
 
 def _fail(message: str, status: int, *, code: str, as_json: bool, error: RhoplanError | None = None) -> int:
-    """Print an error as one line; with --json also as an object on standard output, as the HTTP API replies."""
+    """Print an error as one line: with --json as an object, otherwise as text."""
     message = " ".join(message.split())
-    click.echo(f"rhoplan: {message}", err=True)
-    if as_json:
-        with suppress(BrokenPipeError):
-            click.echo(json.dumps({"error": _record(message, code, error)}, indent=2, ensure_ascii=False))
+    record = {"error": _record(message, code, error)} if as_json else None
+    click.echo(json.dumps(record, ensure_ascii=False) if record else f"rhoplan: {message}", err=True)
     return status
 
 
