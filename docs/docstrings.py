@@ -2,8 +2,8 @@
 
 In a docstring a line that begins with the name of a field or an argument (`horizon: ...`, `lower, upper: ...`) becomes
 a paragraph of its own, and characters that mean something to the markup are taken as they are, outside of backticks.
-Sections in NumPy style (`Parameters` with a line of hyphens below) are markup. In a signature, types are called by their
-short names.
+Sections in NumPy style (`Parameters` with a line of hyphens below) are markup. In a signature, types are called by
+their short names.
 """
 
 from __future__ import annotations
