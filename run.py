@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Set up rhoplan (with the paper and the benchmark) in `.venv` beside this file and run it: needs Python 3.10, no more.
+"""Set up rhoplan (with the paper and the benchmark) in `.venv` beside this file and run it: needs Python 3.11, no more.
 
 python3 run.py          sets up, then reproduces the paper (the quick size) into out/report.html
 python3 run.py test     sets up, then runs the tests
-python3 run.py lint     sets up, then runs the linter and the type checker
+python3 run.py lint     sets up, then runs the linter, the import contracts and the type checker
 python3 run.py docs     sets up, then builds the documentation site into docs/_build/html
 python3 run.py dist     sets up, builds wheels and sdists into dist, installs them in a clean environment, tries them
 python3 run.py cli ...  sets up, then runs `rhoplan ...`
@@ -61,9 +61,12 @@ COMPILED = (["-m", "pytest"], ["-m", "machine_code"])
 """What keeps compiled modules whatever the caller's setting: tests start hundreds of processes that would each compile
 every module they import, most of what these cost."""
 
+CONTRACTS = ["-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-logo", "--no-cache"]
+"""Checks the import contracts of pyproject.toml; import-linter has no module that can be run."""
+
 TRIED = {
     "core": ("--version", "list", "decide tiger", "show chest-pain --yaml"),
-    "search": ("solve drilling --gap 1 --score",),
+    "fast": ("solve drilling --gap 1 --score",),
 }
 """Commands that must work without any extra (core), and then with one."""
 
@@ -80,8 +83,8 @@ for name in ("rhoplan/py.typed", "rhoplan/app/serve/static/index.html", *paper):
 
 
 def main(arguments: list[str]) -> int:
-    if sys.version_info < (3, 10):
-        print(f"rhoplan needs Python 3.10 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
+    if sys.version_info < (3, 11):
+        print(f"rhoplan needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
     if arguments[:1] in (["-h"], ["--help"]):
         print(__doc__)
@@ -94,9 +97,6 @@ def main(arguments: list[str]) -> int:
         return 2
     if os.environ.get("RHOPLAN_VALIDATION") == "0":
         extras = ",".join(extra for extra in extras.split(",") if extra != "validation")
-    if command == "docs" and sys.version_info < (3, 11):
-        print(f"the documentation site needs Python 3.11 or newer; this is {sys.version.split()[0]}", file=sys.stderr)
-        return 2
     set_up(extras)
     rest = arguments[1:]
     if command == "setup":
@@ -107,7 +107,8 @@ def main(arguments: list[str]) -> int:
         workers = (os.cpu_count() or 1) + 1  # some wait for browsers and servers
         return run(["-m", "pytest", "-n", str(workers), "--dist", "worksteal", *rest])
     if command == "lint":
-        return run(["-m", "ruff", "check", "."]) or run(["-m", "ruff", "format", "--check", "."]) or run(["-m", "mypy"])
+        checks = (["-m", "ruff", "check", "."], ["-m", "ruff", "format", "--check", "."], CONTRACTS, ["-m", "mypy"])
+        return next(filter(None, map(run, checks)), 0)
     if command == "docs":
         return build_site()
     if command == "dist":

@@ -4,7 +4,7 @@
 python3 .ci/lock.py            keeps versions that still fit what the pyproject.toml files ask, adds and drops the rest
 python3 .ci/lock.py --upgrade  takes the newest versions that fit
 
-Needs `python3.10` to `python3.13` on the search path, each with pip: pip chooses versions for each, from the index that
+Needs `python3.11` to `python3.13` on the search path, each with pip: pip chooses versions for each, from the index that
 it is set to. What other systems need besides is found from what packages ask there. Above each version stands who it
 is for: rhoplan itself (`core`), one of its extras, the paper, the benchmark, or the build of all three.
 """
@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import urllib.request
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -30,14 +31,9 @@ from pip._vendor.packaging.requirements import Requirement
 from pip._vendor.packaging.tags import Tag
 from pip._vendor.packaging.utils import canonicalize_name, parse_wheel_filename
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    from pip._vendor import tomli as tomllib
-
 HERE = Path(__file__).resolve().parent.parent
 LOCK = HERE / "requirements.lock"
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13")
 SYSTEMS = {
     "linux": ("posix", "Linux", ("x86_64", "aarch64")),
     "darwin": ("posix", "Darwin", ("x86_64", "arm64")),

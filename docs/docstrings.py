@@ -1,8 +1,9 @@
 """Docstrings and signatures for Sphinx: they are written for readers of the code, not in its markup.
 
 In a docstring a line that begins with the name of a field or an argument (`horizon: ...`, `lower, upper: ...`) becomes
-a paragraph of its own, and characters that mean something to the markup are taken as they are, outside of backticks. In
-a signature, types are called by their short names.
+a paragraph of its own, and characters that mean something to the markup are taken as they are, outside of backticks.
+Sections in NumPy style (`Parameters` with a line of hyphens below) are markup. In a signature, types are called by
+their short names.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from typing import Any
 FIELD = re.compile(r"^([a-z_]+(?:, [a-z_]+)*(?: \([^)]*\))?): ", re.IGNORECASE)
 
 INDENTED = " " * 4
+
+UNDERLINE = re.compile(r"-{3,}$")
+"""What stands below the title of a section in NumPy style."""
 
 
 def as_markup(lines: list[str]) -> list[str]:
@@ -43,7 +47,11 @@ def _plain(text: str) -> str:
 
 
 def _docstring(app: Any, what: str, name: str, obj: object, options: Any, lines: list[str]) -> None:
-    lines[:] = as_markup(lines)
+    from sphinx.ext.napoleon import Config, NumpyDocstring  # not installed where only tests run
+
+    place = next((place for place in range(1, len(lines)) if UNDERLINE.match(lines[place])), len(lines) + 1) - 1
+    sections = NumpyDocstring(lines[place:], Config(napoleon_use_rtype=False), app, what, name, obj, options)
+    lines[:] = [*as_markup(lines[:place]), *(sections.lines() if place < len(lines) else [])]
 
 
 def _signature(

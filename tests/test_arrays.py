@@ -258,7 +258,7 @@ def test_a_graph_of_long_beliefs_stays_within_memory(monkeypatch):
 
 
 def test_search_refuses_more_changes_than_it_can_hold(monkeypatch):
-    pytest.importorskip("numba", reason="tree search comes with the extra rhoplan[search]")
+    pytest.importorskip("numba", reason="tree search comes with the extra rhoplan[fast]")
     monkeypatch.setattr(path_of("MOST_MOVES"), 100)
     large = ring(300)
 

@@ -6,6 +6,7 @@ import ast
 import importlib
 import re
 import sys
+import tomllib
 from contextlib import contextmanager
 from operator import attrgetter
 from pathlib import Path
@@ -15,11 +16,6 @@ import pytest
 import rhoplan
 from bridge import EXTRAS, NEED_EXTRAS, _guarded, path_of
 from rhoplan import MissingExtra
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
@@ -92,7 +88,7 @@ def test_evaluating_places_without_numba_leaves_the_ceiling_out(without, capsys)
     assert _guarded(["evaluate", "rocksample:n=5,k=3", "--agent", "greedy"]) == 0
     told = capsys.readouterr()
     assert "greedy" in told.out
-    assert "pip install 'rhoplan[search]'" in told.err
+    assert "pip install 'rhoplan[fast]'" in told.err
 
 
 def test_environments_without_gymnasium_are_an_import_error(without):
@@ -111,9 +107,9 @@ def test_every_extra_brings_the_packages_it_is_named_for():
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("scoring", {"search"}),
-        ("planning", {"search"}),
-        ("learn", {"learn"}),
+        ("scoring", {"fast"}),
+        ("planning", {"fast"}),
+        ("learning", {"learn"}),
         ("app/serve", {"serve"}),
         ("", None),
     ],

@@ -260,18 +260,18 @@ def test_hashes_are_those_of_files_that_fit() -> None:
     lock = lock_script()
     for file, fits in {
         "a_b-1.2.tar.gz": True, "a_b-1.2-py3-none-any.whl": True, "a_b-1.2-py2.py3-none-any.whl": True,
-        "a_b-1.2-cp310-cp310-manylinux_2_28_aarch64.whl": True, "a_b-1.2-cp39-abi3-win_amd64.whl": True,
-        "a_b-1.2-cp311-abi3-win_amd64.whl": False, "a_b-1.2-cp311-cp311-win_amd64.whl": False,
-        "a_b-1.2-cp313-cp313t-win_amd64.whl": False, "a_b-1.2-pp310-pypy310_pp73-win_amd64.whl": False,
+        "a_b-1.2-cp311-cp311-manylinux_2_28_aarch64.whl": True, "a_b-1.2-cp39-abi3-win_amd64.whl": True,
+        "a_b-1.2-cp312-abi3-win_amd64.whl": False, "a_b-1.2-cp312-cp312-win_amd64.whl": False,
+        "a_b-1.2-cp313-cp313t-win_amd64.whl": False, "a_b-1.2-pp311-pypy311_pp73-win_amd64.whl": False,
         "a_b-1.2.1.tar.gz": False, "a_b-1.2.1-py3-none-any.whl": False, "a_b-1.2.zip": False,
     }.items():  # fmt: skip
-        assert lock.fits(file, "1.2", {"3.10"}) == fits, file
+        assert lock.fits(file, "1.2", {"3.11"}) == fits, file
     text = f'<a href="x/a-1.2.tar.gz#sha256={"a" * 64}">a</a><a href="x/a-1.2-py3-none-any.whl">no hash</a>'
-    assert list(lock.hashes_of(text, "1.2", {"3.10"})) == [f"    --hash=sha256:{'a' * 64}"]
+    assert list(lock.hashes_of(text, "1.2", {"3.11"})) == [f"    --hash=sha256:{'a' * 64}"]
 
 
-@pytest.mark.parametrize("first", range(4))
-@pytest.mark.parametrize("last", range(4))
+@pytest.mark.parametrize("first", range(3))
+@pytest.mark.parametrize("last", range(3))
 def test_a_version_is_installed_where_it_is_needed(first: int, last: int) -> None:
     markers = pytest.importorskip("packaging.markers", reason="pytest brings it")
     lock = lock_script()

@@ -11,9 +11,10 @@ RhoplanError                 everything below; the command line prints it as one
 |- LimitError                a plan larger than the limit set for it (exit 1: the input was fine)
 `- MissingExtra              a package that only some uses need is not installed; also an ImportError
 
-The message is for people; the field it is about travels beside it. Of a problem the field is its place in a model file
-("tests", "scan", "likelihood", "ill"), of an agent the name of a setting ("weight",), of evidence what was wrong with
-it ("outcome",) and, in a list, the position from 0 on ("given", 2, "outcome").
+The message is for people and the code for programs: codes are stable, and docs/error-codes.md lists them. The field of
+a problem is its place in a model file ("tests", "scan", "likelihood", "ill"), that of an agent the name of a setting
+("weight",), that of evidence what was wrong with it ("outcome",) and, in a list, the position from 0 on
+("given", 2, "outcome").
 """
 
 from __future__ import annotations
@@ -42,12 +43,43 @@ def in_a_row(names: Iterable[str]) -> str:
 
 
 class RhoplanError(Exception):
-    """A fault in what the user gave, told in one sentence. field: what it is about, None where it is about no field."""
+    """A fault in what the user gave, described in one sentence.
 
-    def __init__(self, message: str = "", *, field: Field | None = None) -> None:
+    Parameters
+    ----------
+    message
+        The rule, what was found, and what to do.
+    code
+        A stable name of the kind of fault, such as ``likelihood-row-sum``; the default is the one of the class.
+    field
+        What the fault is about, None if it is about no single field.
+    file, line
+        Where the fault is, if it was found in a file.
+    """
+
+    code: str = "error"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        code: str | None = None,
+        field: Field | None = None,
+        file: str | None = None,
+        line: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.message = message
+        if code is not None:
+            self.code = code
         self.field = field
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        if self.file is None:
+            return self.message
+        return f"{self.message} ({self.file}{'' if self.line is None else f', line {self.line}'})"
 
     def within(self: Error, *place: str | int) -> Error:
         """This error, its field seen from further out: inside `place`."""
@@ -58,25 +90,25 @@ class RhoplanError(Exception):
 class ProblemError(RhoplanError):
     """A problem that breaks one of the rules of `check_problem`."""
 
+    code = "invalid-problem"
+
 
 class ModelFileError(ProblemError):
     """A fault in a model file, with its place. message: the sentence without the place."""
 
-    def __init__(self, message: str, *, file: str = "", line: int | None = None, field: Field | None = None) -> None:
-        super().__init__(message, field=field)
-        self.file = file
-        self.line = line
-
-    def __str__(self) -> str:
-        return f"{self.message} ({self.file}{'' if self.line is None else f', line {self.line}'})"
+    code = "invalid-file"
 
 
 class TableError(ProblemError):
     """A fault in a table of cases, with its place. row: as a spreadsheet counts, the header is row 1."""
 
-    def __init__(self, message: str, *, file: str = "", column: str = "", row: int | None = None) -> None:
-        super().__init__(message, field=("table", column) if column else ("table",))
-        self.file, self.column, self.row = file, column, row
+    code = "invalid-table"
+
+    def __init__(
+        self, message: str, *, code: str | None = None, file: str = "", column: str = "", row: int | None = None
+    ) -> None:
+        super().__init__(message, code=code, field=("table", column) if column else ("table",), file=file)
+        self.column, self.row = column, row
 
     def __str__(self) -> str:
         column, row = f", column '{self.column}'" * bool(self.column), "" if self.row is None else f", row {self.row}"
@@ -85,6 +117,8 @@ class TableError(ProblemError):
 
 class WrongKind(RhoplanError, TypeError):
     """Something else than a function takes."""
+
+    code = "wrong-type"
 
 
 def expect(given: object, kind: type, made: str) -> None:
@@ -98,30 +132,42 @@ def expect(given: object, kind: type, made: str) -> None:
 class AgentError(RhoplanError):
     """An unknown agent, or settings that no agent can have."""
 
+    code = "invalid-agent"
+
 
 class EvidenceError(RhoplanError):
     """Evidence that does not fit the problem."""
+
+    code = "invalid-evidence"
 
 
 class ImpossibleEvidence(EvidenceError):
     """An outcome that the model gives probability zero in this situation."""
 
+    code = "impossible-evidence"
+
 
 class LimitError(RhoplanError):
     """A computation that would pass the limit set for it."""
+
+    code = "limit"
 
 
 class NotAvailable(RhoplanError):
     """A policy does not offer what it was asked for; the message says why."""
 
+    code = "not-available"
 
-EXTRAS = {"numba": "search", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
+
+EXTRAS = {"numba": "fast", "matplotlib": "plots", "gymnasium": "gym", "fastapi": "serve", "uvicorn": "serve",
           "distributed": "cluster", "scikit-learn": "learn", "pandas": "learn"}  # fmt: skip
 """Which extra of rhoplan brings a package that not every use needs."""
 
 
 class MissingExtra(RhoplanError, ImportError):
     """A package that comes with an extra is not installed: who needs it, and what installs it."""
+
+    code = "missing-extra"
 
     def __init__(self, what: str, package: str) -> None:
         super().__init__(f"{what} needs {package}: pip install 'rhoplan[{EXTRAS[package]}]'")

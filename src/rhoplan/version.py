@@ -1,1 +1,3 @@
+"""The version of rhoplan, which the build reads, too."""
+
 __version__ = "0.1.0"

@@ -456,3 +456,15 @@ def test_nobody_need_listen(tmp_path):
     command = [sys.executable, "-m", "rhoplan", "solve", "tiger", "--gap", "0.1"]
     done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", *command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "packages"), [(["--help"], ("numpy", "rich", "scipy")), (["decide", "tiger"], ("numba", "scipy"))]
+)
+def test_short_commands_do_not_import_what_they_do_not_need(arguments: list[str], packages: tuple[str, ...]) -> None:
+    code = (
+        "import sys\nfrom rhoplan.app.cli import main\ntry:\n    main(sys.argv[1:])\nfinally:\n"
+        f"    print('imported:', *[name for name in {packages} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("imported:\n")

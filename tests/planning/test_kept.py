@@ -12,7 +12,7 @@ import pytest
 
 import rhoplan
 
-pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
+pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[fast]")
 
 from rhoplan.planning import kept
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
+pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[fast]")
 
 from rhoplan.planning.certified.pointbased.machine import least_of_eight, lowest_place, most_of_eight
 

@@ -15,7 +15,7 @@ import pytest
 
 import rhoplan
 
-pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[search]")
+pytest.importorskip("numba", reason="machine code comes with the extra rhoplan[fast]")
 
 from numba.core.errors import TypingError
 

@@ -37,7 +37,7 @@ def pytest_runtest_protocol(item: Any) -> Iterator[None]:
     for code in seen:
         _, found, place = code.co_filename.rpartition("/rhoplan/")
         if found and "site-packages" not in code.co_filename:
-            name = getattr(code, "co_qualname", code.co_name).replace(".<locals>", "")
+            name = code.co_qualname.replace(".<locals>", "")
             _calls[f"rhoplan/{place}:{name}"].add(item.nodeid)
 
 

@@ -17,7 +17,7 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def hash_of(record: Record) -> str:
 
 def sealed(record: Record, *, previous: str = "", by: str | None = None, now: datetime | None = None) -> Record:
     """`record` with the time, who wrote it, the hash of the line before, and its own."""
-    when = (now or datetime.now(timezone.utc)).isoformat(timespec="seconds")
+    when = (now or datetime.now(UTC)).isoformat(timespec="seconds")
     whole = {**record, TIME: when, **({BY: by} if by else {}), PREVIOUS: previous}
     return {**whole, HASH: hash_of(whole)}
 

@@ -48,7 +48,7 @@ def overridden(
             parts=menu.parts,
         )
     except ProblemError as error:
-        raise RhoplanError(error.message, field=_asked(error.field)) from None
+        raise RhoplanError(error.message, field=_asked(error.field), code=error.code) from None
     return replace(problem, factors=changed.factors, menu=changed.menu)
 
 

@@ -71,14 +71,19 @@ def with_prior(problem: Problem, prior: Prior) -> Problem:
             raise EvidenceError(
                 f"prior names the state '{name}', which is not one of {', '.join(factor.diagnoses[:20])}",
                 field=("prior", name),
+                code="unknown-state",
             )
         if not 0 <= share <= 1:
-            raise EvidenceError(f"prior of '{name}' must be between 0 and 1; it is {share:g}", field=("prior", name))
+            raise EvidenceError(
+                f"prior of '{name}' must be between 0 and 1; it is {share:g}",
+                field=("prior", name),
+                code="probability-range",
+            )
     named = np.array([name in prior for name in factor.diagnoses])
     total, rest = math.fsum(prior.values()), float(chances[~named].sum())
     if total > 1 + ROW_SUM_TOLERANCE or (total < 1 - ROW_SUM_TOLERANCE and rest <= 0):
         whole = "at most 1" if rest > 0 else "1"
-        raise EvidenceError(f"prior must sum to {whole}; it sums to {total:.10g}", field=("prior",))
+        raise EvidenceError(f"prior must sum to {whole}; it sums to {total:.10g}", field=("prior",), code="prior-sum")
     chances[~named] *= max(0.0, 1 - total) / rest if rest > 0 else 0.0
     chances[named] = [prior[name] for name in factor.diagnoses if name in prior]
     return replace(problem, factors=(replace(factor, prior=factor.spread(chances / chances.sum())),))
@@ -112,12 +117,18 @@ def _test(problem: Problem, here: Situation, name: str) -> Test:
     tests = {test.name: test for test in (*menu.parts, *menu.tests)}
     if name not in tests:
         raise EvidenceError(
-            f"'{problem.name}' has no test '{name}'; it has {', '.join(list(tests)[:20]) or 'none'}", field=("test",)
+            f"'{problem.name}' has no test '{name}'; it has {', '.join(list(tests)[:20]) or 'none'}",
+            field=("test",),
+            code="unknown-test",
         )
     test = tests[name]
     again = [part for part in (test.parts or (name,)) if not tests[part].repeatable and part in done.run]
     if again:
-        raise EvidenceError(f"the result of '{again[0]}' is known already; it may run only once", field=("test",))
+        raise EvidenceError(
+            f"the result of '{again[0]}' is known already; it may run only once",
+            field=("test",),
+            code="test-not-available",
+        )
     return test
 
 
@@ -127,7 +138,9 @@ def _told(problem: Problem, here: Situation, test: Test, outcome: str) -> Situat
     assert isinstance(done, Done)
     if outcome not in test.outcomes:
         raise EvidenceError(
-            f"test '{test.name}' has no outcome '{outcome}'; it has {in_a_row(test.outcomes[:20])}", field=("outcome",)
+            f"test '{test.name}' has no outcome '{outcome}'; it has {in_a_row(test.outcomes[:20])}",
+            field=("outcome",),
+            code="unknown-outcome",
         )
     run = problem.flat.after(test, done).run
     after = Done(run, done.paid, done.tests, done.spent)

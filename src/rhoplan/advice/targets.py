@@ -37,6 +37,7 @@ TIGHTER = (0.97, 0.9, 0.75, 0.5)
 class UnreachableTarget(ProblemError):
     """A target that no plan keeps. nearest: the least (or most) of it that one can."""
 
+    code = "unreachable-target"
     nearest: float = math.nan
 
 

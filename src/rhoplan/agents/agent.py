@@ -204,7 +204,11 @@ def make_agent(
         return replace(found.changed(**changed), name=name, near=near) if changed else replace(found, name=name)
     if name not in AGENTS:
         known = ", ".join([*AGENTS, *OTHER_AGENTS, *problem.rules])
-        raise AgentError(f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",))
+        raise AgentError(
+            f"there is no agent '{name}' for '{problem.name}'; there are {known}",
+            field=("agent",),
+            code="unknown-agent",
+        )
     kind, notes = AGENTS[name], list[str]()
     if kind.one_step and horizon not in (None, 1):
         notes.append(f"{name} always looks one action ahead; horizon {horizon} is not used")
@@ -286,7 +290,7 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
     from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
     if refused := _refused.get():
-        raise AgentError(refused, field=("agent",))
+        raise AgentError(refused, field=("agent",), code="policy-file-not-allowed")
     path = name.removeprefix(SOLVED)
     policy = load_policy(path, problem)
     objective = Objective(policy.settings.weight, discount=policy.settings.discount)
@@ -338,7 +342,11 @@ def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -
     row = row_of(UTILITIES, name, "utility")
     if "target" not in row.takes:
         if target is not None:
-            raise AgentError(f"target is for utility target-belief; utility {name} does not take it", field=("target",))
+            raise AgentError(
+                f"target is for utility target-belief; utility {name} does not take it",
+                field=("target",),
+                code="setting-conflict",
+            )
         made: Utility = row.load()()
         return made
     sizes = {len(factor.states) for factor in problem.factors}
@@ -346,10 +354,12 @@ def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -
         count = " or ".join(map(str, sorted(sizes)))
         had = "nothing came" if target is None else f"{len(target)} came"
         raise AgentError(
-            f"target must be a probability for each of the {count} states for utility {name}; {had}", field=("target",)
+            f"target must be a probability for each of the {count} states for utility {name}; {had}",
+            field=("target",),
+            code="wrong-length",
         )
     try:
         aimed: Utility = row.load()(target=target)
     except AgentError as error:
-        raise AgentError(f"target is not sound: {error}", field=("target",)) from None
+        raise AgentError(f"target is not sound: {error}", field=("target",), code="probability-sum") from None
     return aimed

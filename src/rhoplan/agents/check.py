@@ -87,7 +87,7 @@ def _check_policy(planner: Planner, problem: Problem) -> None:
 
 
 def _broken(planner: Planner | GraphPlanner, promise: str, came: str) -> AgentError:
-    return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {came}")
+    return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {came}", code="planner-contract")
 
 
 def _check_named(planner: Planner | GraphPlanner) -> None:

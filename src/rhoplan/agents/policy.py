@@ -181,7 +181,9 @@ def decide(
     graph = shared_graph(problem)
     situation = situation.situation if isinstance(situation, Belief) else situation or initial(problem)
     if situation.visible is END:
-        raise EvidenceError(f"the episode of '{problem.name}' has ended: there is nothing left to decide")
+        raise EvidenceError(
+            f"the episode of '{problem.name}' has ended: there is nothing left to decide", code="episode-ended"
+        )
     policy = GraphPolicy(graph, agent)
     node = graph.node(situation)
     actions = action_values(policy, node, seed)

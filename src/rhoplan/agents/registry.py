@@ -128,5 +128,7 @@ UTILITIES: Registry[Registered] = Registry("utilities", _UTILITIES, utility_row)
 def row_of(rows: Mapping[str, Registered], name: str, what: str) -> Registered:
     """The row `name`; AgentError says which there are."""
     if name not in rows:
-        raise AgentError(f"there is no {what} '{name}'; there are {', '.join(rows)}", field=(what,))
+        raise AgentError(
+            f"there is no {what} '{name}'; there are {', '.join(rows)}", field=(what,), code="unknown-name"
+        )
     return rows[name]

@@ -79,7 +79,9 @@ class Setting:
         inside = low <= value <= high and not (self.is_above and value == low)
         if not inside or (self.kind is int and value != int(value)):
             shown = f"{value:g}" if isinstance(value, float) else f"{value}"
-            raise AgentError(f"{self.name} must be {self.rule}; it is {shown}", field=(self.name,))
+            raise AgentError(
+                f"{self.name} must be {self.rule}; it is {shown}", field=(self.name,), code="setting-range"
+            )
 
     def reads(self, value: Any) -> bool:
         """Whether `value`, from JSON, has the type of the setting."""

@@ -127,19 +127,27 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
         _check_horizon(problem, situation.visible, test)
     if test not in actions:
         if problem.listed is not None and any(known.name == test for known in problem.listed.tests):
-            raise EvidenceError(_why_not(problem, situation, test), field=("test",))
+            raise EvidenceError(_why_not(problem, situation, test), field=("test",), code="test-not-available")
         tests = [name for name, action in actions.items() if action.kind == "test"]
-        raise EvidenceError(f"'{problem.name}' has no test '{test}'; it has {_some(tests) or 'none'}", field=("test",))
+        raise EvidenceError(
+            f"'{problem.name}' has no test '{test}'; it has {_some(tests) or 'none'}",
+            field=("test",),
+            code="unknown-test",
+        )
     action = actions[test]
     if action.kind == "commit":
         raise EvidenceError(
-            f"'{test}' is a commit, not a test: it ends the episode and cannot be evidence", field=("test",)
+            f"'{test}' is a commit, not a test: it ends the episode and cannot be evidence",
+            field=("test",),
+            code="decision-as-evidence",
         )
     if outcome == UNKNOWN and outcome not in action.outcomes:
         return _unread(situation, action)
     if outcome not in action.outcomes:
         raise EvidenceError(
-            f"test '{test}' has no outcome '{outcome}'; it has {_some(action.outcomes)}", field=("outcome",)
+            f"test '{test}' has no outcome '{outcome}'; it has {_some(action.outcomes)}",
+            field=("outcome",),
+            code="unknown-outcome",
         )
     for candidate in branch(problem, situation, action):
         if candidate.outcome == outcome:
@@ -158,11 +166,14 @@ def _check_horizon(problem: Problem, here: Left, test: str) -> None:
         raise EvidenceError(
             f"the horizon of {many} is used up before '{test}': left are {_some(endings)}",
             field=("test",),
+            code="horizon-used-up",
         )
     last = next(action for action in problem.menu(here) if action.name == test)
     if last.is_last:
         raise EvidenceError(
-            f"the horizon of {many} is used up with '{test}': after it nothing is left to decide", field=("test",)
+            f"the horizon of {many} is used up with '{test}': after it nothing is left to decide",
+            field=("test",),
+            code="horizon-used-up",
         )
 
 
@@ -170,7 +181,9 @@ def _unread(situation: Situation, action: Action) -> Situation:
     """The situation after `action` was taken and its outcome lost: believed is what was believed before."""
     if not action.preserves_hidden_state or any(visible != action.leads_to[0] for visible in action.leads_to):
         raise EvidenceError(
-            f"the result of '{action.name}' must be known: what comes next depends on it", field=("outcome",)
+            f"the result of '{action.name}' must be known: what comes next depends on it",
+            field=("outcome",),
+            code="result-needed",
         )
     return Situation(action.leads_to[0], situation.beliefs, situation.logs)
 

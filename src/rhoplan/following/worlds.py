@@ -224,7 +224,7 @@ def _check_rules(problem: Problem, world: Problem) -> None:
 
 
 def _fault(message: str) -> ProblemError:
-    return ProblemError(message, field=("world",))
+    return ProblemError(message, field=("world",), code="world-mismatch")
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -290,13 +290,16 @@ class Graph:
     def _intern(self, rows: Ids) -> Ids:
         self._index.limit = self.node_limit
         if time.monotonic() > self._limits[0]:
-            raise LimitError(f"this takes longer than {self._limits[1]:g} seconds, the limit; shorten the horizon")
+            raise LimitError(
+                f"this takes longer than {self._limits[1]:g} seconds, the limit; shorten the horizon", code="time-limit"
+            )
         try:
             ids, fresh = self._index.identify(row_keys(rows.view(np.uint64)), rows.view(np.uint64), self._rows)
         except OverflowError:
             raise LimitError(
                 f"'{self.problem.name}' needs more than {self.node_limit:,} situations for this: "
-                "shorten the horizon, or score it by `rhoplan simulate`"
+                "shorten the horizon, or score it by `rhoplan simulate`",
+                code="node-limit",
             ) from None
         if fresh.size:
             start, self.size = self.size, self.size + len(fresh)

@@ -49,7 +49,9 @@ def from_arrays(
         raise _wrong_shape("T", "actions x states x states", moves)
     count, size = moves.shape[:2]
     if not count or not size:
-        raise ProblemError(f"T must have an action and a state; it has {count} and {size}", field=("T",))
+        raise ProblemError(
+            f"T must have an action and a state; it has {count} and {size}", field=("T",), code="wrong-shape"
+        )
     if shows.ndim not in (2, 3) or shows.shape[-2] != size or (shows.ndim == 3 and len(shows) != count):
         raise _wrong_shape("Z", f"({count}, {size}, observations) or ({size}, observations)", shows)
     shows = np.broadcast_to(shows, (count, *shows.shape[-2:]))
@@ -202,6 +204,7 @@ def _rewards(pays: Array, actions: int, states: int, outcomes: int) -> Array:
             f"R of shape ({states}, {states}) could be states x actions or actions x states; give it as actions x "
             "states x states",
             field=("R",),
+            code="ambiguous-shape",
         )
     if pays.shape == (states, actions):
         pays = pays.T
@@ -221,12 +224,14 @@ def _numbers(what: str, given: ArrayLike) -> Array:
             raise TypeError
         return found.astype(float)
     except (TypeError, ValueError):
-        raise ProblemError(f"{what} must be an array of numbers; it is not", field=(what,)) from None
+        raise ProblemError(
+            f"{what} must be an array of numbers; it is not", field=(what,), code="number-expected"
+        ) from None
 
 
 def _listed(what: str, given: Sequence[ArrayLike]) -> list[ArrayLike]:
     if not hasattr(given, "__len__") or not len(given):
-        raise ProblemError(f"{what} must be a list of arrays; it is {given!r}", field=(what,))
+        raise ProblemError(f"{what} must be a list of arrays; it is {given!r}", field=(what,), code="list-expected")
     return list(given)
 
 
@@ -238,6 +243,7 @@ def _rows(rows: Array, field: Field, rounding: Rounding) -> Array:
             f"{field[0]}[{field[1]}] must hold probabilities that sum to 1 for each state; for state {state} "
             f"{summed(rows[state])}",
             field=(*field, int(state)),
+            code="likelihood-row-sum" if field[0] in ("A", "Z") else "transition-row-sum",
         )
     return scaled
 
@@ -245,7 +251,9 @@ def _rows(rows: Array, field: Field, rounding: Rounding) -> Array:
 def _belief(row: Array, what: str, rounding: Rounding) -> Array:
     scaled, wrong = rounding.normalised(row[None, :])
     if wrong[0]:
-        raise ProblemError(f"{what} must hold probabilities that sum to 1; {summed(row)}", field=(what,))
+        raise ProblemError(
+            f"{what} must hold probabilities that sum to 1; {summed(row)}", field=(what,), code="prior-sum"
+        )
     result: Array = scaled[0]
     return result
 
@@ -256,11 +264,15 @@ def _names(what: str, given: Sequence[str] | None, count: int, word: str = "") -
     if isinstance(given, str) or not hasattr(given, "__len__"):
         raise ProblemError(f"{what} must be a list of {count} names; it is {shortened(given)}", field=(what,))
     if len(given) != count:
-        raise ProblemError(f"{what} must have {count} names; there are {len(given)}", field=(what,))
+        raise ProblemError(
+            f"{what} must have {count} names; there are {len(given)}", field=(what,), code="wrong-length"
+        )
     given = [str(name) for name in given]
     if len(set(given)) < count:
         twice = next(name for place, name in enumerate(given) if name in given[:place])
-        raise ProblemError(f"{what} must have different names; '{twice}' stands there twice", field=(what,))
+        raise ProblemError(
+            f"{what} must have different names; '{twice}' stands there twice", field=(what,), code="duplicate-name"
+        )
     return tuple(given)
 
 
@@ -283,4 +295,4 @@ def _joint_names(what: str, given: Names | None, sizes: tuple[int, ...]) -> tupl
 
 def _wrong_shape(what: str, wanted: str, found: Array, hint: str = "") -> ProblemError:
     shape = f"({', '.join(map(str, found.shape))}{',' if found.ndim == 1 else ''})"
-    return ProblemError(f"{what} must have the shape {wanted}; it has {shape}{hint}", field=(what,))
+    return ProblemError(f"{what} must have the shape {wanted}; it has {shape}{hint}", field=(what,), code="wrong-shape")

@@ -111,7 +111,9 @@ def check_discount(discount: float) -> None:
         only = (
             ": where only the first action counts, write 1 and plan one action (--horizon 1)" if discount == 0 else ""
         )
-        raise ProblemError(f"discount must be above 0 and at most 1; it is {told}{only}", field=("discount",))
+        raise ProblemError(
+            f"discount must be above 0 and at most 1; it is {told}{only}", field=("discount",), code="discount-range"
+        )
 
 
 class _Gathered:

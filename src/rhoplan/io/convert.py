@@ -31,7 +31,9 @@ def convert(given: dict[str, Any]) -> dict[str, Any]:
         return {"losses": {one.name: dict(zip(states, (0.0 - one.reward).tolist(), strict=True)) for one in commits}}
     test = tree.items["test"]
     if not has_shorthand(test):
-        raise fields.fault("test must give one of the ways in which a test is quoted; it gives none", test)
+        raise fields.fault(
+            "test must give one of the ways in which a test is quoted; it gives none", test, code="missing-field"
+        )
     outcomes, likelihood = short_test(fields, test, hidden=hidden, positive=positive)
     told: dict[str, Any] = {"outcomes": list(outcomes)}
     told["likelihood"] = {state: row.tolist() for state, row in zip(states, likelihood, strict=True)}

@@ -69,7 +69,9 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     starts = [number for number, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:
         at = states[starts[1]].line if starts else reader.line_of("model")
-        raise ModelFileError(f"one state must be labelled init; there are {len(starts)}", file=file, line=at)
+        raise ModelFileError(
+            f"one state must be labelled init; there are {len(starts)}", file=file, line=at, code="drn-syntax"
+        )
     seen = len({state.seen for state in states})
     places, note = np.arange(len(states)), reader.note
     names = tuple(str(number) for number in range(len(states)))
@@ -90,7 +92,7 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
         problem = Problem(name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=note, spec=file)
         check_problem(problem, most=max(1, min(MOST_MENUS, MOST_LOOKED // len(names))))
     except ProblemError as error:
-        raise ModelFileError(error.message, file=file, field=error.field) from None
+        raise ModelFileError(error.message, file=file, field=error.field, code=error.code) from None
     return problem
 
 
@@ -242,7 +244,7 @@ class _Reader:
         if models and len(paid) != len(models):
             self._fault(f"expected a reward for each of {', '.join(models)}; found '{shown(text)}'")
         if abs(paid[0]) > LARGEST_REWARD:
-            self._fault(f"a reward must be at most {LARGEST_REWARD:g} large; it is {paid[0]:g}")
+            self._fault(f"a reward must be at most {LARGEST_REWARD:g} large; it is {paid[0]:g}", code="reward-range")
         return paid[0]
 
     def _number(self, text: str) -> float:
@@ -265,6 +267,7 @@ class _Reader:
                     f"action '{choice.name}' of state {number} must have probabilities that sum to 1; "
                     f"{summed(numbers)}",
                     choice.line,
+                    code="transition-row-sum",
                 )
             choice.branches = dict(zip(choice.branches, rows[0].tolist(), strict=True))
         if (target := max(choice.branches)) >= len(self._states):
@@ -282,14 +285,15 @@ class _Reader:
                     f"states that share an observation must have the same actions; state {number} has "
                     f"{', '.join(mine)}, state {first[state.seen]} {', '.join(theirs)}",
                     state.line,
+                    code="different-actions",
                 )
 
     def _wrong(self, section: str, must: str) -> NoReturn:
         """A section that does not say what it must."""
         self._fault(f"@{section} {must}; it is '{shown(self._said.get(section, ''))}'", self.line_of(section))
 
-    def _fault(self, message: str, line: int | None = -1) -> NoReturn:
-        raise ModelFileError(message, file=self.file, line=self.line if line == -1 else line)
+    def _fault(self, message: str, line: int | None = -1, *, code: str = "drn-syntax") -> NoReturn:
+        raise ModelFileError(message, file=self.file, line=self.line if line == -1 else line, code=code)
 
 
 @dataclass(frozen=True, eq=False)

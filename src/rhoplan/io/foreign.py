@@ -57,6 +57,7 @@ class Budget:
                 "write fewer states and actions, or fewer lines that are about all of them",
                 file=self._file,
                 line=line,
+                code="too-many-numbers",
             )
 
     @property
@@ -112,15 +113,19 @@ def read_data(path: Path | str, *, what: str, largest: int) -> bytes:
     file, path = str(path), Path(path)
     try:
         if path.exists() and not path.is_file():
-            raise ModelFileError(f"{what} must be a regular file; this is not", file=file)
+            raise ModelFileError(f"{what} must be a regular file; this is not", file=file, code="file-expected")
         size = path.stat().st_size
         if size > largest:
             raise ModelFileError(
-                f"{what} may have {largest:,} bytes at most; this one has {size / 1e6:.1f} MB", file=file
+                f"{what} may have {largest:,} bytes at most; this one has {size / 1e6:.1f} MB",
+                file=file,
+                code="file-too-large",
             )
         return path.read_bytes()
     except OSError as error:
-        raise ModelFileError(f"the file cannot be read: {error.strerror or error}", file=file) from None
+        raise ModelFileError(
+            f"the file cannot be read: {error.strerror or error}", file=file, code="file-unreadable"
+        ) from None
 
 
 def read_text(path: Path | str) -> str:
@@ -136,12 +141,15 @@ def check_words(words: Sequence[str], *, file: str, line: int) -> None:
     """Raise ModelFileError if one of the `words` of a line cannot be printed."""
     for word in words if not_printable("a word", "".join(words)) else ():
         if wrong := not_printable("a word", word):
-            raise ModelFileError(wrong, file=file, line=line)
+            raise ModelFileError(wrong, file=file, line=line, code="not-printable")
 
 
 def check_size(what: str, numbers: int, *, file: str, line: int | None = None) -> None:
     """Raise ModelFileError where a table of `numbers` would not fit."""
     if numbers > MOST_NUMBERS:
         raise ModelFileError(
-            f"{what} may hold {MOST_NUMBERS:,} numbers at most; it would hold {numbers:,}", file=file, line=line
+            f"{what} may hold {MOST_NUMBERS:,} numbers at most; it would hold {numbers:,}",
+            file=file,
+            line=line,
+            code="too-many-numbers",
         )

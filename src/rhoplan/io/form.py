@@ -138,7 +138,7 @@ def _test_gap(test: FormTest, form: Form) -> ProblemError | None:
 
 
 def _gap(what: str, place: tuple[str | int, ...]) -> ProblemError:
-    return ProblemError(f"fill in {what}", field=place)
+    return ProblemError(f"fill in {what}", field=place, code="missing-field")
 
 
 def first_doubt(form: Form) -> ProblemError | None:
@@ -196,9 +196,15 @@ def check_names(form: Form) -> None:
         for place, name in enumerate(names):
             one = where.removesuffix("s")
             if not name.strip():
-                raise ProblemError(f"fill in the name of {one} {place + 1}", field=("form", where, place))
+                raise ProblemError(
+                    f"fill in the name of {one} {place + 1}", field=("form", where, place), code="missing-field"
+                )
             if name in names[:place]:
-                raise ProblemError(f"two {where} are called '{name}'; names must differ", field=("form", where, place))
+                raise ProblemError(
+                    f"two {where} are called '{name}'; names must differ",
+                    field=("form", where, place),
+                    code="duplicate-name",
+                )
 
 
 def at(values: list[str], place: int) -> str:

@@ -44,7 +44,9 @@ def read_form(text: str, *, file: str = "model", language: str = "yaml") -> Form
     fields.check_fields(tree, tree.items.keys())
     for name, what in (("factors", "several hidden factors or places"), ("subtypes", "subtypes")):
         if name in tree.items:
-            raise fields.fault(f"a model with {what} cannot be shown as a form; it stays as text", tree.items[name])
+            raise fields.fault(
+                f"a model with {what} cannot be shown as a form; it stays as text", tree.items[name], code="not-a-form"
+            )
     items = tree.items
     states = list(fields.names(items["states"])) if "states" in items else []
     share, positive = items.get("prevalence"), _text(items.get("positive"))
@@ -220,9 +222,13 @@ def _more(text: str, place: tuple[str, ...]) -> dict[str, Any]:
     try:
         tree = parse_tree(text, file="more", language="yaml")
     except ModelFileError as error:
-        raise ProblemError(f"the further fields cannot be read: {error.message}", field=place) from None
+        raise ProblemError(
+            f"the further fields cannot be read: {error.message}", field=place, code=error.code
+        ) from None
     if tree.kind != "map":
-        raise ProblemError("the further fields must be lines such as horizon: 3; these are not", field=place)
+        raise ProblemError(
+            "the further fields must be lines such as horizon: 3; these are not", field=place, code="map-expected"
+        )
     found: dict[str, Any] = _data(tree)
     return found
 

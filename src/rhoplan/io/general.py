@@ -76,7 +76,9 @@ class GeneralReader(PartReader):
         joint = self.joint(items["joint"], items["factors"]) if "joint" in items else []
         self.places = dict.fromkeys(self.names(items["places"]) if "places" in items else (HERE,))
         if THE_END in self.places:
-            raise self.fault(f"'{THE_END}' is where episodes end; it cannot be a place", items["places"])
+            raise self.fault(
+                f"'{THE_END}' is where episodes end; it cannot be a place", items["places"], code="reserved-name"
+            )
         first = next(iter(self.places))
         start = self.one_of(items["start"], self.places, "place") if "start" in items else first
         menus = self.menus(items["actions"], items.get("places", tree))
@@ -101,7 +103,7 @@ class GeneralReader(PartReader):
         except ModelFileError:
             raise
         except ProblemError as error:
-            raise self.fault(error.message, self.place(tree, error.field or ())) from None
+            raise self.fault(error.message, self.place(tree, error.field or ()), code=error.code) from None
 
     def factor(self, name: str, tree: Tree) -> Factor:
         """A hidden factor; its prior is uniform where the file leaves it out."""
@@ -118,10 +120,16 @@ class GeneralReader(PartReader):
                 own = factors.items[name].items
                 for field in {"prior", "prevalence"} & own.keys():
                     raise self.fault(
-                        f"factors.{name} must have no {field} of its own: {table.label} gives it", own[field]
+                        f"factors.{name} must have no {field} of its own: {table.label} gives it",
+                        own[field],
+                        code="conflicting-fields",
                     )
                 if any(name in other.factors for other in found):
-                    raise self.fault(f"{tree.label} must have every factor once; '{name}' stands there twice", table)
+                    raise self.fault(
+                        f"{tree.label} must have every factor once; '{name}' stands there twice",
+                        table,
+                        code="duplicate-name",
+                    )
             found.append(JointPrior(scope, self.distribution(table, self.states_of(scope, table))))
         return found
 
@@ -135,7 +143,7 @@ class GeneralReader(PartReader):
     def discount(self, tree: Tree) -> float:
         value = self.number(tree)
         if not 0 < value <= 1:
-            raise self.fault(f"discount must be above 0 and at most 1; it is {value:g}", tree)
+            raise self.fault(f"discount must be above 0 and at most 1; it is {value:g}", tree, code="discount-range")
         return value
 
     def planner(self, tree: Tree) -> str:
@@ -148,7 +156,9 @@ class GeneralReader(PartReader):
         for name, given in self.named_maps(tree, most=MOST_ACTIONS).items():
             if given.kind == "list" and not given.list:
                 raise self.fault(
-                    f"{given.label} must be a map of fields, or a list of them; it is an empty list", given
+                    f"{given.label} must be a map of fields, or a list of them; it is an empty list",
+                    given,
+                    code="map-expected",
                 )
             offered: set[str] = set()
             for one in given.list if given.kind == "list" else (given,):
@@ -157,14 +167,19 @@ class GeneralReader(PartReader):
                         raise self.fault(
                             f"{one.label} is offered at '{shown(place)}', as one before it is; give each its places",
                             one,
+                            code="duplicate-name",
                         )
                     offered.add(place)
                     found[place].append(action)
             count += len(offered)
             if count > MOST_OFFERED:
-                raise self.fault(f"{tree.label} may be offered {MOST_OFFERED:,} times at most, place by place", given)
+                raise self.fault(
+                    f"{tree.label} may be offered {MOST_OFFERED:,} times at most, place by place",
+                    given,
+                    code="too-many-actions",
+                )
         for empty in (place for place, menu in found.items() if not menu):
-            raise self.fault(f"every place must offer an action; '{empty}' offers none", places)
+            raise self.fault(f"every place must offer an action; '{empty}' offers none", places, code="no-actions")
         return found
 
     def action(self, name: str, tree: Tree) -> dict[str, PartedAction]:
@@ -174,7 +189,9 @@ class GeneralReader(PartReader):
         count = prod(max(len(part.outcomes), 1) for part in parts)
         if count > MOST_STATES:
             raise self.fault(
-                f"{tree.label} may have {MOST_STATES:,} combined outcomes at most; its parts make {count:,}", tree
+                f"{tree.label} may have {MOST_STATES:,} combined outcomes at most; its parts make {count:,}",
+                tree,
+                code="too-many-states",
             )
         outcomes = PartedAction(name, (END,), parts).outcomes
         targets = self.targets(tree, outcomes)
@@ -186,13 +203,15 @@ class GeneralReader(PartReader):
         at = self.offered(items["at"]) if "at" in items else tuple(self.places)
         to, ends = items.get("to"), "ends" in items and self.truth(items["ends"])
         if ends and to is not None:
-            raise self.fault(f"{tree.label} must either end or lead to a place, not both", to)
+            raise self.fault(
+                f"{tree.label} must either end or lead to a place, not both", to, code="conflicting-fields"
+            )
         if to is None:
             return {place: (END if ends else place,) for place in at}
         if to.kind != "map":
             return dict.fromkeys(at, (self.target(to),))
         if not to.items:
-            raise self.fault(f"{to.label} must name a place; it is {described(to)}", to)
+            raise self.fault(f"{to.label} must name a place; it is {described(to)}", to, code="text-expected")
         if self.is_by_outcome(to, outcomes):
             return {place: self.by_outcome(to, outcomes, place) for place in at}
         found, offered = {}, set(at)
@@ -202,6 +221,7 @@ class GeneralReader(PartReader):
                     f"{to.label} names the place '{shown(place)}', which is not one of those where it is offered: "
                     f"{listed(at)}",
                     value,
+                    code="unknown-place",
                 )
             by_outcome = value.kind == "map"
             found[place] = self.by_outcome(value, outcomes, place) if by_outcome else (self.target(value),)
@@ -218,11 +238,14 @@ class GeneralReader(PartReader):
                 f"{tree.label} could mean outcomes or places; write where each outcome leads from each place, as "
                 "{place: {outcome: place}}",
                 tree,
+                code="ambiguous-field",
             )
         for name, value in tree.items.items():
             if name not in known_outcomes and name not in self.places:
                 known = f"an outcome ({listed(outcomes)}) nor a place ({listed(self.places)})"
-                raise self.fault(f"{tree.label} names '{shown(name)}', which is neither {known}", value)
+                raise self.fault(
+                    f"{tree.label} names '{shown(name)}', which is neither {known}", value, code="unknown-name"
+                )
         return shows > stands
 
     def by_outcome(self, tree: Tree, outcomes: tuple[str, ...], here: str) -> tuple[Visible, ...]:
@@ -247,6 +270,7 @@ class GeneralReader(PartReader):
                 raise self.fault(
                     f"{tree.label} names the place '{shown(name)}', which is not one of {listed(self.places)}",
                     value,
+                    code="unknown-place",
                 )
         return names
 
@@ -268,6 +292,7 @@ class GeneralReader(PartReader):
                         raise self.fault(
                             f"{given.label}.{field} names '{shown(one)}', which is not one of {listed(known[field])}",
                             given.items[field].list[place],
+                            code="unknown-name",
                         )
             found[name] = Tally(**said)
         return found

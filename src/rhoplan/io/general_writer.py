@@ -37,7 +37,10 @@ def general_record(problem: Problem) -> dict[str, Any]:
     places = _names(menus)
     joined = [factor for factor in problem.factors if factor.joins]
     for member in (member for factor in joined for member in factor.joins if "," in member.name):
-        raise LimitError(f"'{problem.name}' joins the factor '{member.name}', whose comma a model file cannot hold")
+        raise LimitError(
+            f"'{problem.name}' joins the factor '{member.name}', whose comma a model file cannot hold",
+            code="not-writable",
+        )
     record = {
         "name": problem.name,
         "unit": problem.unit,
@@ -85,7 +88,8 @@ def _menus(problem: Problem) -> dict[Visible, tuple[Action, ...]]:
                     waiting.append(target)
         if len(found) > MOST_PLACES:
             raise LimitError(
-                f"'{problem.name}' has more than {MOST_PLACES:,} visible states: it cannot be written as a model file"
+                f"'{problem.name}' has more than {MOST_PLACES:,} visible states: it cannot be written as a model file",
+                code="not-writable",
             )
     return found
 
@@ -121,7 +125,8 @@ def _actions(problem: Problem, menus: dict[Visible, tuple[Action, ...]], places:
         if total > MOST_NUMBERS:
             raise LimitError(
                 f"'{problem.name}' has more than {MOST_NUMBERS:,} numbers: it cannot be written as a model file "
-                "(`--format pomdp` may hold it)"
+                "(`--format pomdp` may hold it)",
+                code="not-writable",
             )
         records = [_action(problem, action, offers, places) for action, offers in group.values()]
         found[name] = records[0] if len(records) == 1 else records
@@ -139,7 +144,8 @@ def _order(problem: Problem, menus: Iterable[tuple[Action, ...]]) -> list[str]:
         return list(TopologicalSorter(before).static_order())
     except CycleError:
         raise LimitError(
-            f"'{problem.name}' lists the same actions in different orders: it cannot be written as a model file"
+            f"'{problem.name}' lists the same actions in different orders: it cannot be written as a model file",
+            code="not-writable",
         ) from None
 
 

@@ -48,10 +48,12 @@ class PartReader(ModelReader):
                 if one not in self.factors:
                     known = listed(self.factors)
                     raise self.fault(
-                        f"{tree.label} names the factor '{shown(one)}', which is not one of {known}", value
+                        f"{tree.label} names the factor '{shown(one)}', which is not one of {known}",
+                        value,
+                        code="unknown-factor",
                     )
             if len(set(names)) < len(names) or names in found:
-                raise self.fault(f"{value.label} must name every factor once", value)
+                raise self.fault(f"{value.label} must name every factor once", value, code="duplicate-name")
             found[names] = value
         return found
 
@@ -60,12 +62,16 @@ class PartReader(ModelReader):
         count = prod(len(self.factors[name].states) for name in scope)
         if count > MOST_STATES:
             raise self.fault(
-                f"{tree.label} is about {count:,} combinations of states; {MOST_STATES:,} is the most", tree
+                f"{tree.label} is about {count:,} combinations of states; {MOST_STATES:,} is the most",
+                tree,
+                code="too-many-states",
             )
         states = combined(self.factors[name].states for name in scope)
         if len(set(states)) < len(states):
             raise self.fault(
-                f"{tree.label}: combinations of states must have different names; rename some states", tree
+                f"{tree.label}: combinations of states must have different names; rename some states",
+                tree,
+                code="duplicate-name",
             )
         return states
 
@@ -78,7 +84,9 @@ class PartReader(ModelReader):
         self.check_fields(tree, PART_FIELDS)
         items, states = tree.items, self.states_of(scope, tree)
         if not items:
-            raise self.fault(f"{tree.label} must have a field of {listed(PART_FIELDS, 20)}; it is empty", tree)
+            raise self.fault(
+                f"{tree.label} must have a field of {listed(PART_FIELDS, 20)}; it is empty", tree, code="missing-field"
+            )
         outcomes: tuple[str, ...] = ()
         likelihood: Array | None = None
         if has_shorthand(tree):
@@ -88,7 +96,9 @@ class PartReader(ModelReader):
             outcomes, likelihood = self.likelihood(tree, Grouped(states))
         if "change" in items and "change_on" in items:
             raise self.fault(
-                f"{tree.label} must give either change or change_on (by outcome), not both", items["change_on"]
+                f"{tree.label} must give either change or change_on (by outcome), not both",
+                items["change_on"],
+                code="conflicting-fields",
             )
         change: Change | None = None
         if "change" in items:
@@ -100,7 +110,9 @@ class PartReader(ModelReader):
     def change_on(self, tree: Tree, outcomes: tuple[str, ...], states: tuple[str, ...]) -> Change:
         """How states change after each outcome; outcomes that are left out change nothing."""
         if not outcomes:
-            raise self.fault(f"{tree.label} needs outcomes; where there are none, write change", tree)
+            raise self.fault(
+                f"{tree.label} needs outcomes; where there are none, write change", tree, code="missing-field"
+            )
         given = self.some_names(tree, dict.fromkeys(outcomes), "outcome", lambda row: row)
         return self.change([given.get(outcome) for outcome in outcomes], states, deep=True)
 
@@ -133,7 +145,7 @@ class PartReader(ModelReader):
             shares = {place[name]: p for name, p in self.some_names(tree, place, "state", self.probability).items()}
         total = sum(shares.values())
         if abs(total - 1) > ROW_SUM_TOLERANCE:
-            raise self.fault(f"{tree.label} must sum to 1; it sums to {total:.10g}", tree)
+            raise self.fault(f"{tree.label} must sum to 1; it sums to {total:.10g}", tree, code="transition-row-sum")
         return shares
 
     def some_names(
@@ -143,7 +155,9 @@ class PartReader(ModelReader):
         for name, value in self.named_maps(tree).items():
             if name not in names:
                 raise self.fault(
-                    f"{tree.label} names the {of} '{shown(name)}', which is not one of {listed(names)}", value
+                    f"{tree.label} names the {of} '{shown(name)}', which is not one of {listed(names)}",
+                    value,
+                    code="unknown-name",
                 )
         return {name: read(value) for name, value in tree.items.items()}
 
@@ -175,7 +189,9 @@ class PartReader(ModelReader):
         shape: tuple[int, ...] = (len(states), len(outcomes))
         if max(depths) == 2:
             if part.change is None:
-                raise self.fault(f"{tree.label} pays by the state after it; the action does not change it", tree)
+                raise self.fault(
+                    f"{tree.label} pays by the state after it; the action does not change it", tree, code="reward-shape"
+                )
             shape = (*shape, len(states))
         found = np.zeros(shape)
         for place, (value, depth) in enumerate(zip(by_state, depths, strict=True)):
@@ -194,7 +210,9 @@ class PartReader(ModelReader):
         if tree.kind == "list":
             if len(tree.list) != len(names):
                 raise self.fault(
-                    f"{tree.label} must have a number for each of {len(names)} {of}s; it has {len(tree.list)}", tree
+                    f"{tree.label} must have a number for each of {len(names)} {of}s; it has {len(tree.list)}",
+                    tree,
+                    code="wrong-length",
                 )
             return list(tree.list)
         self.check_names(tree, names, of, "a number")
@@ -204,7 +222,11 @@ class PartReader(ModelReader):
         """How deep a payment is nested: 0 a number, 1 by outcome, 2 by outcome and state after."""
         inside = [*tree.list, *tree.items.values()] if tree.kind in ("map", "list") else []
         if tree.kind in ("map", "list") and not inside:
-            raise self.fault(f"{tree.label} must be a number, or numbers by outcome; it is {described(tree)}", tree)
+            raise self.fault(
+                f"{tree.label} must be a number, or numbers by outcome; it is {described(tree)}",
+                tree,
+                code="number-expected",
+            )
         return 1 + min(max(map(self.depth, inside)), 1) if inside else 0
 
 

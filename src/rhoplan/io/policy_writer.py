@@ -57,16 +57,19 @@ def check_export(*, weight: float, discount: float, horizon: int | None) -> None
             f"a policy for SARSOP must have weight 0; it has {weight:g}: with a price on information values are not "
             "linear in the belief; save it without the ending .policyx",
             field=("weight",),
+            code="not-writable",
         )
     if not discount < 1:
         raise AgentError(
             f"a policy for SARSOP must have a discount below 1; it has {discount:g}: solve with --discount",
             field=("discount",),
+            code="not-writable",
         )
     if horizon is not None:
         raise AgentError(
             f"a policy for SARSOP must have no horizon; it has {horizon}: its vectors cannot count actions",
             field=("horizon",),
+            code="not-writable",
         )
 
 

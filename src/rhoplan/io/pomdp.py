@@ -83,13 +83,15 @@ class _Reader:
             self._single_numbers()
         for head in ("discount", "states", "actions", "observations"):
             if head not in self.names and not (head == "discount" and self.discount is not None):
-                raise ModelFileError(f"the file must say '{head}:'; it does not", file=self.file)
+                raise ModelFileError(f"the file must say '{head}:'; it does not", file=self.file, code="missing-field")
         assert self.discount is not None
         moves, shows, pays = self.tables
         states, acts, seen = (self.names[head] for head in ("states", "actions", "observations"))
         prior = self._start()
         if moves.is_empty:
-            raise ModelFileError("the file must say 'T:', where actions lead; it does not", file=self.file)
+            raise ModelFileError(
+                "the file must say 'T:', where actions lead; it does not", file=self.file, code="missing-field"
+            )
         moves.count_products(shows)
         self.words.clear()  # which in a large file take most of the memory
         ways = (
@@ -112,8 +114,8 @@ class _Reader:
             raise
         except ProblemError as error:
             if (at := pays.beyond(LARGEST_REWARD)) is not None and {*(error.field or ())} & {"reward", "pays", "R"}:
-                self._fault(error.message, at)
-            raise ModelFileError(error.message, file=self.file, field=error.field) from None
+                self._fault(error.message, at, code=error.code)
+            raise ModelFileError(error.message, file=self.file, field=error.field, code=error.code) from None
 
     @property
     def tables(self) -> tuple[Transitions, Observations, Rewards]:
@@ -132,7 +134,7 @@ class _Reader:
     def _check_named(self) -> None:
         for head in ("states", "actions", "observations"):
             if head not in self.names:
-                self._fault(f"'{head}:' must stand before T, O and R; it does not", self.at)
+                self._fault(f"'{head}:' must stand before T, O and R; it does not", self.at, code="statement-order")
 
     # -- statements -----------------------------------------------------------------------------------------------
 
@@ -151,7 +153,7 @@ class _Reader:
             try:
                 check_discount(self.discount)
             except ProblemError as error:
-                self._fault(error.message, self.at - 1)
+                self._fault(error.message, self.at - 1, code=error.code)
         elif head == "values":
             word = self._word("reward or cost")
             if word not in ("reward", "cost"):
@@ -170,12 +172,14 @@ class _Reader:
     def _read_names(self, head: str) -> None:
         place, found = self.at, self._until_head()
         if head in self.names:
-            self._fault(f"'{head}:' must stand there once; it stands there twice", place - 2)
+            self._fault(f"'{head}:' must stand there once; it stands there twice", place - 2, code="duplicate-field")
         if len(found) == 1 and found[0].isdigit():
             count = counted(found[0])
             if not count or count > self.budget.most:
                 self._fault(
-                    f"{head} must be at least 1 and at most {self.budget.most:,}; they are {shown(found[0])}", place
+                    f"{head} must be at least 1 and at most {self.budget.most:,}; they are {shown(found[0])}",
+                    place,
+                    code="number-range",
                 )
             self.budget.spend(count)
             found = [str(number) for number in range(count)]
@@ -186,7 +190,11 @@ class _Reader:
         seen: set[str] = set()
         for offset, name in enumerate(found):
             if name in seen:
-                self._fault(f"{head} must have different names; '{name}' stands there twice", place + offset)
+                self._fault(
+                    f"{head} must have different names; '{name}' stands there twice",
+                    place + offset,
+                    code="duplicate-name",
+                )
             if name == ":" and offset:
                 self._fault(f"expected one of {', '.join(HEADS)}; found '{found[offset - 1]}'", place + offset - 1)
             if name in (":", "*"):
@@ -197,9 +205,11 @@ class _Reader:
     def _read_start(self) -> None:
         states = self.names.get("states")
         if self._reset:
-            self._fault("'start:' must stand before 'reset', which stands for it; it does not", self.at)
+            self._fault(
+                "'start:' must stand before 'reset', which stands for it; it does not", self.at, code="statement-order"
+            )
         if states is None:
-            self._fault("'states:' must stand before 'start:'; it does not", self.at)
+            self._fault("'states:' must stand before 'start:'; it does not", self.at, code="statement-order")
         count, kind = len(states.names), self.words[self.at + 1]
         self.budget.spend(count / PER_CELL)
         place = self.at = self.at + (2 if kind == ":" else 3)
@@ -208,7 +218,7 @@ class _Reader:
             for offset, word in enumerate(self._until_head()):
                 chosen[self._place(states, word, place + offset)] = kind == "include"
             if not chosen.any():
-                self._fault("start must leave at least one state; it leaves none", place - 1)
+                self._fault("start must leave at least one state; it leaves none", place - 1, code="no-states")
             self.prior = chosen / chosen.sum()
             return
         words = self._until_head()
@@ -223,7 +233,9 @@ class _Reader:
             row = self._numbers(count, "start")[None, :]
             rows, wrong = self.rounding.normalised(row)
             if wrong[0]:
-                self._fault(f"start must hold probabilities that sum to 1; it sums to {row.sum():.10g}", place)
+                self._fault(
+                    f"start must hold probabilities that sum to 1; it sums to {row.sum():.10g}", place, code="prior-sum"
+                )
             self.prior = rows[0]
 
     def _start(self) -> Array:
@@ -330,7 +342,7 @@ class _Reader:
             number = place
         if number is None:
             known = ", ".join(names.names[:6]) + (", ..." if len(names.names) > 6 else "")
-            self._fault(f"expected one of the {names.what} ({known}); found '{shown(word)}'", at)
+            self._fault(f"expected one of the {names.what} ({known}); found '{shown(word)}'", at, code="unknown-name")
         return number
 
     def _number(self, what: str) -> float:
@@ -385,11 +397,11 @@ class _Reader:
     def _found(self) -> str:
         return f"'{shown(self.words[self.at])}'" if self.at < len(self.words) else "the end of the file"
 
-    def _fault(self, message: str, at: int) -> NoReturn:
+    def _fault(self, message: str, at: int, *, code: str = "pomdp-syntax") -> NoReturn:
         line = bisect_right(self._ends, min(at, max(self._ends[-1] - 1, 0))) + 1
-        raise ModelFileError(message, file=self.file, line=min(line, max(len(self._ends), 1)))
+        raise ModelFileError(message, file=self.file, line=min(line, max(len(self._ends), 1)), code=code)
 
-    def _raise_at(self, message: str, at: int | None) -> NoReturn:
+    def _raise_at(self, message: str, at: int | None, code: str) -> NoReturn:
         if at is None:
-            raise ModelFileError(message, file=self.file)
-        self._fault(message, at)
+            raise ModelFileError(message, file=self.file, code=code)
+        self._fault(message, at, code=code)

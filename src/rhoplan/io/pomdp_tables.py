@@ -22,8 +22,8 @@ from rhoplan.model.joint import Ways
 from rhoplan.model.problem import Array, Ids
 from rhoplan.model.sparse import Sparse
 
-Raise = Callable[[str, int | None], NoReturn]
-"""Raises a fault: the message, and the place of the word it is about."""
+Raise = Callable[[str, int | None, str], NoReturn]
+"""Raises a fault: the message, the place of the word it is about, and the code."""
 
 Row = dict[int, float] | tuple[Ids, Array]
 
@@ -56,7 +56,7 @@ class _Written:
     def wrote(self, action: int | None, state: int | None, place: int) -> None:
         self._written[action, state] = place
 
-    def refuse(self, what: str, action: int, state: int, total: float, least: float) -> NoReturn:
+    def refuse(self, what: str, action: int, state: int, total: float, least: float, *, sum_code: str) -> NoReturn:
         """least: the least of the numbers, or any above it where none is below 0."""
         keys = ((action, state), (None, state), (action, None), (None, None))
         places = [self._written[key] for key in keys if key in self._written]
@@ -67,6 +67,7 @@ class _Written:
         self._raise(
             f"{what} of action '{act}' and state '{held}' must be probabilities that sum to 1; {found}",
             max(places) if places else None,
+            sum_code,
         )
 
 
@@ -134,6 +135,7 @@ class Transitions:
                 f"file of this length may stand for {self._budget.most:,} numbers at most: write 0 for changes and "
                 "observations that hardly ever happen, or fewer states, actions or observations",
                 None,
+                "too-many-numbers",
             )
         self._budget.spend(products)
 
@@ -142,7 +144,11 @@ class Transitions:
         rows = self._rows[action]
         counts = np.array([len(row) if isinstance(row, dict) else len(row[0]) for row in rows])
         if counts.sum() > MOST_NUMBERS:
-            self._raise(f"transitions may hold {MOST_NUMBERS:,} numbers at most; they hold {counts.sum():,}", None)
+            self._raise(
+                f"transitions may hold {MOST_NUMBERS:,} numbers at most; they hold {counts.sum():,}",
+                None,
+                "too-many-numbers",
+            )
         self._budget.spend(int(counts.sum()))
         after = np.concatenate([np.fromiter(row, dtype=np.int64, count=len(row)) if isinstance(row, dict) else row[0]
                                 for row in rows])  # fmt: skip
@@ -155,7 +161,9 @@ class Transitions:
         # Two columns stand for a row: what it sums to, and the least number in it.
         scaled, wrong = rounding.normalised(np.stack([sums, np.zeros(self.states)], axis=1))
         for state in np.flatnonzero(wrong | (least < 0))[:1].tolist():
-            self._where.refuse("transitions", action, state, float(sums[state]), float(least[state]))
+            self._where.refuse(
+                "transitions", action, state, float(sums[state]), float(least[state]), sum_code="transition-row-sum"
+            )
         chance = chance * (scaled[:, 0] / sums)[before]
         return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
 
@@ -182,6 +190,7 @@ class Observations:
             raise_at(
                 f"observations may hold {MOST_NUMBERS:,} numbers at most; they would hold {actions * states * seen:,}",
                 None,
+                "too-many-numbers",
             )
         self.numbers = np.zeros((actions, states, seen))
         self._budget = budget
@@ -205,7 +214,9 @@ class Observations:
         rows, wrong = rounding.normalised(self.numbers[action])
         for state in np.flatnonzero(wrong)[:1].tolist():
             own = self.numbers[action, state]
-            self._where.refuse("observations", action, state, float(own.sum()), float(own.min()))
+            self._where.refuse(
+                "observations", action, state, float(own.sum()), float(own.min()), sum_code="likelihood-row-sum"
+            )
         return rows
 
 

@@ -267,7 +267,8 @@ class _Writer:
             if len(found) * self.hidden > MOST_STATES:
                 raise LimitError(
                     f"'{self.problem.name}' has more than {MOST_STATES:,} states with visible and hidden ones joined: "
-                    "it cannot be written as a .pomdp file"
+                    "it cannot be written as a .pomdp file",
+                    code="not-writable",
                 )
         return list(found)
 

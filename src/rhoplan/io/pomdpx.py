@@ -55,7 +55,7 @@ def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
     except ModelFileError:
         raise
     except ProblemError as error:
-        raise ModelFileError(error.message, file=file, field=error.field) from None
+        raise ModelFileError(error.message, file=file, field=error.field, code=error.code) from None
 
 
 def _problem(network: Network, file: str) -> Problem:

@@ -66,8 +66,8 @@ class Network:
 def read_network(top: Element, file: str, budget: Budget) -> Network:
     """What stands in the element `top` of `file`, every fault named with its line."""
 
-    def fault(message: str, line: int) -> NoReturn:
-        raise ModelFileError(message, file=file, line=line)
+    def fault(message: str, line: int, *, code: str = "pomdpx-syntax") -> NoReturn:
+        raise ModelFileError(message, file=file, line=line, code=code)
 
     _check_texts(top, file)
     if top.tag != "pomdpx":
@@ -82,7 +82,7 @@ def read_network(top: Element, file: str, budget: Budget) -> Network:
         check_discount(value)
     except ProblemError as error:
         told = f"discount must be above 0 and at most 1; it is '{discount.text.strip()}'"
-        fault(told if isnan(value) else error.message, discount.line)
+        fault(told if isnan(value) else error.message, discount.line, code=error.code)
     variable.only(several=("StateVar", "ObsVar", "ActionVar", "RewardVar"), file=file)
     states, seen, acts = (_variables(variable, tag, file, budget) for tag in ("StateVar", "ObsVar", "ActionVar"))
     if len(states) + len(seen) + len(acts) > MOST_VARIABLES:
@@ -136,19 +136,21 @@ def _variables(section: Element, tag: str, file: str, budget: Budget) -> tuple[V
             values = tuple(f"{letter}{number}" for number in range(many))
         if not values or len(set(values)) < len(values):
             raise ModelFileError(
-                f"<{tag}> must have a <ValueEnum> of different names, or a <NumValues>", file=file, line=element.line
+                f"<{tag}> must have a <ValueEnum> of different names, or a <NumValues>",
+                file=file,
+                line=element.line,
+                code="pomdpx-syntax",
             )
         name = element.attributes.get("vnameCurr" if tag == "StateVar" else "vname", "")
         before = element.attributes.get("vnamePrev", "")
         if not name or (tag == "StateVar" and not before):
             wanted = "vnamePrev and vnameCurr" if tag == "StateVar" else "vname"
-            raise ModelFileError(f"<{tag}> must have {wanted}", file=file, line=element.line)
+            raise ModelFileError(f"<{tag}> must have {wanted}", file=file, line=element.line, code="pomdpx-syntax")
         seen = SEEN.get(element.attributes.get("fullyObs", "false").strip().lower())
         if seen is None:
             raise ModelFileError(
                 f"fullyObs must be true or false; it is '{element.attributes['fullyObs']}'", file=file,
-                line=element.line,
-            )  # fmt: skip
+                line=element.line, code="boolean-expected")  # fmt: skip
         found.append(Variable(name, values, before, seen))
     return tuple(found)
 

@@ -103,6 +103,7 @@ class TableReader:
             self.fault(
                 f"probabilities of {name}{f' given {given}' if given else ''} must sum to 1; {summed(rows[row])}",
                 element.line,
+                code="probability-row-sum",
             )
         return Table(name, parents, scaled.reshape(table.numbers.shape), element.line)
 
@@ -111,8 +112,8 @@ class TableReader:
         name, parents = self._header(element)
         return self._table(element, name, parents, parents)
 
-    def fault(self, message: str, line: int) -> NoReturn:
-        raise ModelFileError(message, file=self.file, line=line)
+    def fault(self, message: str, line: int, *, code: str = "pomdpx-syntax") -> NoReturn:
+        raise ModelFileError(message, file=self.file, line=line, code=code)
 
     def _header(self, element: Element) -> tuple[str, tuple[str, ...]]:
         words = {tag: (found.text.split() if (found := element.first(tag)) else []) for tag in ("Var", "Parent")}

@@ -111,7 +111,7 @@ class ModelReader(Fields):
         except ModelFileError:
             raise
         except ProblemError as error:
-            raise self.fault(error.message, self.place(tree, error.field or ())) from None
+            raise self.fault(error.message, self.place(tree, error.field or ()), code=error.code) from None
         check_uncertain(self, problem, tree, uncertain or {})
         return problem
 
@@ -168,9 +168,13 @@ class ModelReader(Fields):
             return equal
         given = items["prevalence"]
         if "prior" in items:
-            raise self.fault(f"{tree.label} must give either prior or prevalence, not both", given)
+            raise self.fault(
+                f"{tree.label} must give either prior or prevalence, not both", given, code="conflicting-fields"
+            )
         if len(states) != 2:
-            raise self.fault(f"prevalence needs two states; {tree.label} has {len(states)}", given)
+            raise self.fault(
+                f"prevalence needs two states; {tree.label} has {len(states)}", given, code="two-states-needed"
+            )
         about = named_positive(self, given, states, positive)
         if named is not None and as_in:
             return subtypes.unfolded(prior_as_in(self, named, items.get("tests"), states, positive))
@@ -195,7 +199,9 @@ class ModelReader(Fields):
         for name, group in tree.items["groups"].items.items() if "groups" in tree.items else ():
             self.check_fields(group, ("first",))
             if name not in used:
-                raise self.fault(f"{group.label} has no test; give tests of it the field group: {name}", group)
+                raise self.fault(
+                    f"{group.label} has no test; give tests of it the field group: {name}", group, code="empty-group"
+                )
             if "first" in group.items:
                 prices[name] = self.amount(group.items["first"])
         return prices
@@ -205,7 +211,7 @@ class ModelReader(Fields):
         self.check_fields(tree, ("tests", "spend"))
         items = tree.items
         if not items:
-            raise self.fault("cap must give tests, spend or both; it is empty", tree)
+            raise self.fault("cap must give tests, spend or both; it is empty", tree, code="missing-field")
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
@@ -221,7 +227,7 @@ class ModelReader(Fields):
         for test in found:
             if "cost" not in trees[test.name].items and test.name not in inside:
                 one = trees[test.name]
-                raise self.fault(f"{one.label} must have the field 'cost', or be in a panel", one)
+                raise self.fault(f"{one.label} must have the field 'cost', or be in a panel", one, code="missing-field")
         self.check_order(found, trees, [panel.name for panel in panels])
         alone, parts = (tuple(t for t in found if ("cost" in trees[t.name].items) == own) for own in (True, False))
         return (*alone, *panels), parts
@@ -232,7 +238,7 @@ class ModelReader(Fields):
         for name, one in self.named_maps(tree, most=MOST_ACTIONS).items():
             self.check_fields(one, ("cost", "tests", "group"), required=("cost", "tests"))
             if name in known:
-                raise self.fault(f"'{name}' is both a test and a panel; names must differ", one)
+                raise self.fault(f"'{name}' is both a test and a panel; names must differ", one, code="duplicate-name")
             names = self.names(one.items["tests"])
             for place in one.items["tests"].list:
                 self.one_of(place, known, "test")
@@ -240,10 +246,14 @@ class ModelReader(Fields):
             try:
                 found.append(panel(name, self.amount(one.items["cost"]), [known[n] for n in names], group=group))
             except ProblemError as error:
-                raise self.fault(error.message, one.items["tests"]) from None
+                raise self.fault(error.message, one.items["tests"], code=error.code) from None
             joint += len(found[-1].outcomes)
             if joint > MOST_JOINT:
-                raise self.fault(f"{tree.label} may have {MOST_JOINT:,} joint outcomes in all; they have more", one)
+                raise self.fault(
+                    f"{tree.label} may have {MOST_JOINT:,} joint outcomes in all; they have more",
+                    one,
+                    code="panel-size",
+                )
         return tuple(found)
 
     def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: Collection[str]) -> Test:
@@ -254,11 +264,15 @@ class ModelReader(Fields):
         repeat = self.text(items["repeat"]) if "repeat" in items else "once"
         if repeat not in ("independent", "once"):
             raise self.fault(
-                f"{tree.label}.repeat must be independent or once; it is '{shown(repeat)}'", items["repeat"]
+                f"{tree.label}.repeat must be independent or once; it is '{shown(repeat)}'",
+                items["repeat"],
+                code="unknown-name",
             )
         if "group" in items and not groups:
             raise self.fault(
-                f"{tree.label}.group needs the field groups in the model, which says its first price", items["group"]
+                f"{tree.label}.group needs the field groups in the model, which says its first price",
+                items["group"],
+                code="missing-field",
             )
         group = self.one_of(items["group"], groups, "group") if "group" in items else ""
         after = self.after(items["after"]) if "after" in items else ()
@@ -276,6 +290,7 @@ class ModelReader(Fields):
             raise self.fault(
                 f"{tree.label}.{INCONCLUSIVE} goes with a shorthand; where there is a likelihood, make it an outcome",
                 items[INCONCLUSIVE],
+                code="conflicting-fields",
             )
         outcomes = self.names(items["outcomes"])
         return outcomes, read_rows(self, items["likelihood"], hidden, outcomes)
@@ -292,11 +307,17 @@ class ModelReader(Fields):
             after = trees[name].items["after"]
             other = next(other for other in waits[name] if other not in known)
             all_of_them = listed([*waits, *panels])
-            raise self.fault(f"{after.label} names the test '{shown(other)}', which is not one of {all_of_them}", after)
+            raise self.fault(
+                f"{after.label} names the test '{shown(other)}', which is not one of {all_of_them}",
+                after,
+                code="unknown-test",
+            )
         if circle := waiting_in_a_circle(waits):
             after = trees[circle[0]].items["after"]
             raise self.fault(
-                f"{after.label}: the test waits for itself, so it can never run ({listed(sorted(circle))})", after
+                f"{after.label}: the test waits for itself, so it can never run ({listed(sorted(circle))})",
+                after,
+                code="test-order-cycle",
             )
 
     def details(self, tree: Tree, positive: str | None) -> dict[str, Any]:
@@ -326,7 +347,9 @@ class ModelReader(Fields):
         """Notes for people: text, and whether the numbers are made up to illustrate; links lead nowhere unsafe."""
         self.check_fields(tree, known)
         if not tree.items:
-            raise self.fault(f"{tree.label} must have a field of {listed(known)}; it is empty", tree)
+            raise self.fault(
+                f"{tree.label} must have a field of {listed(known)}; it is empty", tree, code="missing-field"
+            )
         found: dict[str, str | bool] = {
             name: self.truth(value)
             if name == "illustrative"
@@ -342,5 +365,6 @@ class ModelReader(Fields):
                     f"{tree.items[name].label} must be an https:// address or a path beside the file{own}; it is "
                     f"'{shown(str(found[name]))}'",
                     tree.items[name],
+                    code="invalid-link",
                 )
         return found

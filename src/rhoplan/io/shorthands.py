@@ -64,6 +64,7 @@ def named_positive(fields: Fields, tree: Tree, states: tuple[str, ...], positive
             f"{tree.label} is about one of the two states and the file must say which: add positive: {first} or "
             f"positive: {last}",
             tree,
+            code="missing-field",
         )
     return positive
 
@@ -80,13 +81,19 @@ def short_test(fields: Fields, tree: Tree, *, hidden: Grouped, positive: str | N
         if INCONCLUSIVE in items or "outcomes" in items:
             extra = INCONCLUSIVE if INCONCLUSIVE in items else "outcomes"
             raise fields.fault(
-                f"{tree.label}.{extra} does not go with shares, whose names are the outcomes", items[extra]
+                f"{tree.label}.{extra} does not go with shares, whose names are the outcomes",
+                items[extra],
+                code="conflicting-fields",
             )
         return tuple(fields.named_maps(items["shares"])), hidden.unfold(
             quoted(fields, tree, states, positive).likelihood
         )
     if len(states) != 2:
-        raise fields.fault(f"{tree.label}: {', '.join(family)} need two states; there are {len(states)}", tree)
+        raise fields.fault(
+            f"{tree.label}: {', '.join(family)} need two states; there are {len(states)}",
+            tree,
+            code="two-states-needed",
+        )
     positive = named_positive(fields, items[family[0]], states, positive)
     if family is RATES:
         likelihood = _from_rates(fields, tree, hidden, positive)
@@ -123,7 +130,7 @@ def prior_as_in(fields: Fields, tree: Tree, tests: Tree | None, states: tuple[st
     if tests is None or name not in known:
         given = listed(known) if known else "none"
         rule = "must name a test that is given by shares, or by ppv, npv and share_positive"
-        raise fields.fault(f"{tree.label} {rule}: {given}; it is '{shown(tree.text)}'", tree)
+        raise fields.fault(f"{tree.label} {rule}: {given}; it is '{shown(tree.text)}'", tree, code="unknown-test")
     test = tests.items[name]
     fields.check_fields(test, set(test.items), required=_family(fields, test))
     return quoted(fields, test, states, positive).prior
@@ -137,7 +144,11 @@ def _family(fields: Fields, tree: Tree) -> tuple[str, ...]:
     if "likelihood" in items or len(used) > 1:
         both = [name for name in ("likelihood", *SHORTHANDS) if name in items]
         ways = "; ".join(["outcomes and likelihood", *(", ".join(family) for family in FAMILIES)])
-        raise fields.fault(f"{tree.label} must give one of: {ways}; not both {both[0]} and {both[-1]}", items[both[-1]])
+        raise fields.fault(
+            f"{tree.label} must give one of: {ways}; not both {both[0]} and {both[-1]}",
+            items[both[-1]],
+            code="conflicting-fields",
+        )
     fields.check_fields(tree, set(items), required=used[0])
     return used[0]
 
@@ -147,7 +158,11 @@ def _chances(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str 
     if tree.kind in ("map", "list"):
         return fields.distribution(tree, states)
     if len(states) != 2:
-        raise fields.fault(f"{tree.label} must give a chance for each of {len(states)} states: {listed(states)}", tree)
+        raise fields.fault(
+            f"{tree.label} must give a chance for each of {len(states)} states: {listed(states)}",
+            tree,
+            code="missing-entry",
+        )
     about, chance = named_positive(fields, tree, states, positive), fields.probability(tree)
     return np.array([chance if state == about else 1 - chance for state in states])
 
@@ -157,7 +172,7 @@ def _converted(fields: Fields, tree: Tree, convert: Callable[[], Found]) -> Foun
     try:
         return convert()
     except ProblemError as error:
-        raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ())) from None
+        raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ()), code=error.code) from None
 
 
 def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
@@ -199,5 +214,6 @@ def _outcomes(fields: Fields, tree: Tree, *, inconclusive: bool) -> tuple[str, .
             f"{tree.label}.outcomes must be {len(usual)} names: for {', '.join(usual)}, in this order; it has "
             f"{len(outcomes)}",
             tree.items["outcomes"],
+            code="wrong-length",
         )
     return outcomes

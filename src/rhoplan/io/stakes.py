@@ -34,11 +34,13 @@ def read_commits(
     if len(given) != 1:
         what = f"not both {given[0]} and {given[1]}" if given else "it has neither"
         rule = "the model must have either commits (rewards) or losses, a threshold or utilities"
-        raise fields.fault(f"{rule}; {what}", items[given[-1]] if given else tree)
+        raise fields.fault(f"{rule}; {what}", items[given[-1]] if given else tree, code="conflicting-fields")
     (field,) = given
     if "worth" in items and field != "utilities":
         raise fields.fault(
-            "worth goes with utilities: it says what one of utility is in the model's unit", items["worth"]
+            "worth goes with utilities: it says what one of utility is in the model's unit",
+            items["worth"],
+            code="conflicting-fields",
         )
     if field == "threshold":
         return _by_threshold(fields, items[field], hidden, positive, taken)
@@ -53,7 +55,7 @@ def read_commits(
         try:
             amounts, sign = utility_losses(amounts, worth), -1.0
         except ProblemError as error:
-            raise fields.fault(error.message, tree.at(error.field or ())) from None
+            raise fields.fault(error.message, tree.at(error.field or ()), code=error.code) from None
     return tuple(Commit(name, sign * hidden.unfold(row) + 0.0) for name, row in zip(rows, amounts, strict=True))
 
 
@@ -63,18 +65,20 @@ def _by_threshold(
     fields.check_fields(tree, THRESHOLD, required=THRESHOLD[:3])
     items, states = tree.items, hidden.diagnoses
     if len(states) != 2:
-        raise fields.fault(f"threshold needs two states; there are {len(states)}", tree)
+        raise fields.fault(f"threshold needs two states; there are {len(states)}", tree, code="two-states-needed")
     about = named_positive(fields, tree, states, positive)
     otherwise, act = fields.text(items["otherwise"]), fields.text(items["act"])
     for name in ("otherwise", "act"):
         _check_free(fields, fields.text(items[name]), items[name], taken)
     if act == otherwise:
-        raise fields.fault(f"threshold.act and otherwise must be two decisions; both are '{act}'", items["act"])
+        raise fields.fault(
+            f"threshold.act and otherwise must be two decisions; both are '{act}'", items["act"], code="duplicate-name"
+        )
     known = {name: fields.amount(items[name]) for name in ("false_alarm", "miss") if name in items}
     try:
         false_alarm, miss = threshold_losses(fields.probability(items["at"]), **known)
     except ProblemError as error:
-        raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ())) from None
+        raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ()), code=error.code) from None
     ill = np.array([state == about for state in states])
     losses = {otherwise: np.where(ill, miss, 0.0), act: np.where(ill, 0.0, false_alarm)}
     return tuple(Commit(name, 0.0 - hidden.unfold(row)) for name, row in losses.items())
@@ -82,4 +86,4 @@ def _by_threshold(
 
 def _check_free(fields: Fields, name: str, tree: Tree, taken: set[str]) -> None:
     if name in taken:
-        raise fields.fault(f"'{name}' is both a test and a commit; names must differ", tree)
+        raise fields.fault(f"'{name}' is both a test and a commit; names must differ", tree, code="duplicate-name")

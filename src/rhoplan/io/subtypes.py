@@ -40,7 +40,9 @@ def read_subtypes(fields: Fields, tree: Tree | None, states: tuple[str, ...]) ->
     known_states = set(states)
     for name in (name for name in trees if name not in known_states):
         known = ", ".join(states[:8])
-        raise fields.fault(f"subtypes names the state '{name}', which is not one of {known}", trees[name])
+        raise fields.fault(
+            f"subtypes names the state '{name}', which is not one of {known}", trees[name], code="unknown-state"
+        )
     for state in states:
         if state not in trees:
             shares.append(1.0)
@@ -67,11 +69,13 @@ def read_prior(fields: Fields, tree: Tree, subtypes: Subtypes) -> Array:
         value, places = tree.items[name], hidden.places[name]
         if value.kind == "map" and name in given:
             raise fields.fault(
-                f"{value.label} must be one probability: the shares of its subtypes stand under subtypes", value
+                f"{value.label} must be one probability: the shares of its subtypes stand under subtypes",
+                value,
+                code="number-expected",
             )
         prior[places] = per_subtype(fields, value, hidden, name) * (1.0 if value.kind == "map" else shares[places])
     if abs(math.fsum(prior) - 1) > ROW_SUM_TOLERANCE:
-        raise fields.fault(f"{tree.label} must sum to 1; it sums to {math.fsum(prior):.10g}", tree)
+        raise fields.fault(f"{tree.label} must sum to 1; it sums to {math.fsum(prior):.10g}", tree, code="prior-sum")
     return prior
 
 

@@ -14,7 +14,9 @@ def read_file_targets(fields: Fields, tree: Tree, states: tuple[str, ...], posit
     """The targets that `tree` holds, by kind and state as `read_targets` takes them."""
     fields.check_fields(tree, KINDS)
     if not tree.items:
-        raise fields.fault(f"{tree.label} must have a target such as miss or spend; it is empty", tree)
+        raise fields.fault(
+            f"{tree.label} must have a target such as miss or spend; it is empty", tree, code="missing-field"
+        )
     given: dict[str, Any] = {}
     for kind, value in tree.items.items():
         if kind in ABOUT_STATE and value.kind == "map":
@@ -24,4 +26,4 @@ def read_file_targets(fields: Fields, tree: Tree, states: tuple[str, ...], posit
     try:
         return as_given(read_targets(given, states, positive))
     except ProblemError as error:
-        raise fields.fault(error.message, tree.at(error.field or ())) from None
+        raise fields.fault(error.message, tree.at(error.field or ()), code=error.code) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-import sys
+import tomllib
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,11 +19,6 @@ from typing import Any, NoReturn
 import yaml
 
 from rhoplan.errors import Field, ModelFileError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 LARGEST_FILE = 2_000_000
 """Bytes a model file may have; a 16 x 16 Tileworld, with 256 states, takes 0.83 million."""
@@ -39,6 +34,8 @@ MOST_DIRECTIVES = 100
 
 class NotYaml(ModelFileError):
     """A text that a YAML reader does not take."""
+
+    code = "not-yaml"
 
 
 NO_ITEMS: Mapping[str, Tree] = MappingProxyType({})
@@ -86,7 +83,9 @@ def parse_tree(text: str, *, file: str, language: str) -> Tree:
             return _json_tree(text, file)
         return _yaml_tree(text, file)
     except RecursionError:
-        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file) from None
+        raise ModelFileError(
+            f"the file is nested more than {DEEPEST_TREE} deep", file=file, code="nested-too-deep"
+        ) from None
 
 
 def label(field: Field) -> str:
@@ -197,7 +196,9 @@ class _YamlReader:
             elif kind is yaml.DocumentStartEvent and top is not None:
                 raise NotYaml("this is not valid YAML: expected a single document", file=self.file, line=line)
         if top is None or (top.kind == "nothing" and not top.text):
-            raise ModelFileError("the file is empty; a model needs at least states and commits", file=self.file)
+            raise ModelFileError(
+                "the file is empty; a model needs at least states and commits", file=self.file, code="empty-file"
+            )
         return top
 
     def _scalar(self, event: Any, line: int) -> Tree:
@@ -211,7 +212,9 @@ class _YamlReader:
     def _begin(self, kind: str, anchor: str | None, line: int) -> None:
         above = self._open[-1] if self._open else None
         if above and above.tree.kind == "map" and above.key is None:
-            raise ModelFileError("a name must be plain text, not a list or a map", file=self.file, line=line)
+            raise ModelFileError(
+                "a name must be plain text, not a list or a map", file=self.file, line=line, code="text-expected"
+            )
         if anchor is not None:
             self._anchors[anchor] = None
         items: dict[str, Tree] = {}
@@ -228,7 +231,9 @@ class _YamlReader:
 
     def _checked(self, place: Field, line: int) -> Field:
         if len(place) > DEEPEST_TREE:
-            raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=self.file, line=line)
+            raise ModelFileError(
+                f"the file is nested more than {DEEPEST_TREE} deep", file=self.file, line=line, code="nested-too-deep"
+            )
         return place
 
     def _value(self, tree: Tree, anchor: str | None, line: int, top: Tree | None) -> Tree | None:
@@ -242,7 +247,9 @@ class _YamlReader:
             above.list.append(tree)
         elif above.key is None:
             if tree.kind in ("list", "map"):
-                raise ModelFileError("a name must be plain text, not a list or a map", file=self.file, line=line)
+                raise ModelFileError(
+                    "a name must be plain text, not a list or a map", file=self.file, line=line, code="text-expected"
+                )
             if tree.text in above.items:
                 raise _twice(tree.text, self.file, line, above.tree.field)
             above.key, above.key_line = tree.text, line
@@ -257,7 +264,9 @@ class _YamlReader:
             raise NotYaml(f"this is not valid YAML: found undefined alias '{shown(name)}'", file=self.file, line=line)
         meant = self._anchors[name]
         if meant is None:  # it stands inside of what it names
-            raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=self.file, line=line)
+            raise ModelFileError(
+                f"the file is nested more than {DEEPEST_TREE} deep", file=self.file, line=line, code="nested-too-deep"
+            )
         return self._copy(meant, self._place(), line)
 
     def _copy(self, tree: Tree, place: Field, line: int) -> Tree:
@@ -265,7 +274,10 @@ class _YamlReader:
         self._repeated += 1
         if self._repeated > MOST_REPEATED:
             raise ModelFileError(
-                f"aliases may stand for {MOST_REPEATED:,} values at most; write them out", file=self.file, line=line
+                f"aliases may stand for {MOST_REPEATED:,} values at most; write them out",
+                file=self.file,
+                line=line,
+                code="too-many-aliases",
             )
         return replace(
             tree,
@@ -276,19 +288,29 @@ class _YamlReader:
 
 
 def _twice(name: str, file: str, line: int | None, place: Field) -> ModelFileError:
-    return ModelFileError(f"'{shown(name)}' stands twice in the same place", file=file, line=line, field=(*place, name))
+    return ModelFileError(
+        f"'{shown(name)}' stands twice in the same place",
+        file=file,
+        line=line,
+        field=(*place, name),
+        code="duplicate-field",
+    )
 
 
 def _json_tree(text: str, file: str) -> Tree:
     """JSON is checked by the standard reader; line numbers come from reading it as YAML, of which it is a part."""
     if not text.strip():
-        raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
+        raise ModelFileError(
+            "the file is empty; a model needs at least states and commits", file=file, code="empty-file"
+        )
     try:
         data = json.loads(text, object_pairs_hook=_Pairs)
     except json.JSONDecodeError as error:
-        raise ModelFileError(f"this is not valid JSON: {error.msg}", file=file, line=error.lineno) from None
+        raise ModelFileError(
+            f"this is not valid JSON: {error.msg}", file=file, line=error.lineno, code="not-json"
+        ) from None
     except ValueError as error:
-        raise ModelFileError(f"this is not valid JSON: {error}", file=file) from None
+        raise ModelFileError(f"this is not valid JSON: {error}", file=file, code="not-json") from None
     if not isinstance(data, dict):  # it will be refused, however long it is
         return _from_data(data[:1] if isinstance(data, list) else data, file, {})
     try:
@@ -317,18 +339,20 @@ def _toml_tree(text: str, file: str) -> Tree:
     bare = _TOML_TEXT.sub(lambda found: "_" if found[0][0] != "#" else "", text)
     if deep := _MANY_PARTS.search(bare):  # the reader's time would grow with the square of the parts
         rule = f"a key may have {DEEPEST_TREE} parts with points between at most"
-        raise ModelFileError(f"{rule}; '{shown(deep[0])}' has more", file=file)
+        raise ModelFileError(f"{rule}; '{shown(deep[0])}' has more", file=file, code="nested-too-deep")
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+)", str(error))
         what = re.sub(r"\s*\(at .*\)", "", str(error))
         line = int(found.group(1)) if found else None
-        raise ModelFileError(f"this is not valid TOML: {what}", file=file, line=line) from None
+        raise ModelFileError(f"this is not valid TOML: {what}", file=file, line=line, code="not-toml") from None
     except ValueError as error:
-        raise ModelFileError(f"this is not valid TOML: {error}", file=file) from None
+        raise ModelFileError(f"this is not valid TOML: {error}", file=file, code="not-toml") from None
     if not data:
-        raise ModelFileError("the file is empty; a model needs at least states and commits", file=file)
+        raise ModelFileError(
+            "the file is empty; a model needs at least states and commits", file=file, code="empty-file"
+        )
     return _from_data(data, file, _toml_lines(text))
 
 
@@ -360,7 +384,7 @@ def _toml_path(text: str) -> tuple[str, ...]:
 def _from_data(data: Any, file: str, lines: dict[Field, int], place: Field = (), line: int | None = None) -> Tree:
     """The tree of what another reader has read; `line` is that of what it stands in."""
     if len(place) > DEEPEST_TREE:
-        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file)
+        raise ModelFileError(f"the file is nested more than {DEEPEST_TREE} deep", file=file, code="nested-too-deep")
     line = lines.get(place, line)
     if isinstance(data, dict):
         repeated = getattr(data, "repeated", None)

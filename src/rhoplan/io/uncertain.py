@@ -80,10 +80,14 @@ class Ranges:
     def _check(self, tree: Tree, point: float, low: float, high: float) -> None:
         if low > high:
             raise self.fields.fault(
-                f"{tree.label} must have an interval from low to high; it reads {described(tree)}", tree
+                f"{tree.label} must have an interval from low to high; it reads {described(tree)}",
+                tree,
+                code="interval-range",
             )
         if not low <= point <= high:
-            raise self.fields.fault(f"{tree.label} must lie within its interval; it reads {described(tree)}", tree)
+            raise self.fields.fault(
+                f"{tree.label} must lie within its interval; it reads {described(tree)}", tree, code="interval-range"
+            )
 
     def cases(self, one: Range) -> float | None:
         """As from how many cases a chance is known; None where the interval has no width."""
@@ -91,12 +95,17 @@ class Ranges:
             return None
         tree, label = one.tree, one.tree.label
         if one.low < 0 or one.high > 1:
-            raise self.fields.fault(f"{label} must have an interval between 0 and 1; it reads {described(tree)}", tree)
+            raise self.fields.fault(
+                f"{label} must have an interval between 0 and 1; it reads {described(tree)}",
+                tree,
+                code="interval-range",
+            )
         if not 0 < one.point < 1:
             raise self.fields.fault(
                 f"{label} must lie above 0 and below 1 to have an interval; it reads {described(tree)}: give the "
                 "middle of the interval",
                 tree,
+                code="interval-range",
             )
         cases = cases_of(one.point, one.low, one.high)
         if cases <= 0:
@@ -104,6 +113,7 @@ class Ranges:
                 f"{label} must have an interval that a chance with this mean can have; {described(tree)} is too wide: "
                 "give a point nearer to its middle",
                 tree,
+                code="interval-range",
             )
         return cases
 
@@ -113,7 +123,9 @@ class Ranges:
             return None
         if one.low * one.high < 0 or one.point == 0:
             raise self.fields.fault(
-                f"{one.tree.label} must have an interval on one side of 0; it reads {described(one.tree)}", one.tree
+                f"{one.tree.label} must have an interval on one side of 0; it reads {described(one.tree)}",
+                one.tree,
+                code="interval-range",
             )
         return sd_of(one.low, one.high)
 
@@ -129,7 +141,7 @@ def read_uncertain(
             inside = inside.setdefault(name, {})
         known = inside.get(place[-1])
         if known is not None and "cases" not in known:
-            raise fields.fault(f"{source.label} has two intervals; it must have one", source)
+            raise fields.fault(f"{source.label} has two intervals; it must have one", source, code="duplicate-interval")
         # Of a row with several intervals the least certain number decides.
         inside[place[-1]] = spread if known is None or spread["cases"] < known["cases"] else known
     if UNCERTAIN in tree.items:
@@ -145,7 +157,11 @@ def _add(fields: Fields, record: dict[str, Any], more: Mapping[str, Any], tree: 
             record[name] = spread
         elif {"cases", "sd"} & {*spread, *record[name]}:
             place = tree.at((name,))
-            raise fields.fault(f"{place.label} is said twice: in {UNCERTAIN}, and by an interval or counts", place)
+            raise fields.fault(
+                f"{place.label} is said twice: in {UNCERTAIN}, and by an interval or counts",
+                place,
+                code="duplicate-interval",
+            )
         else:
             _add(fields, record[name], spread, tree.at((name,)))
 
@@ -174,7 +190,11 @@ def _beside(
                 name = hidden.diagnoses[state] if isinstance(state, int) else state
                 place, chances = (stakes, commit, name), False
         if place is None or not all(isinstance(name, str) for name in place):
-            raise fields.fault(f"{one.tree.label} must be one number; intervals may stand at {WHERE}", one.tree)
+            raise fields.fault(
+                f"{one.tree.label} must be one number; intervals may stand at {WHERE}",
+                one.tree,
+                code="interval-not-allowed",
+            )
         value = ranges.cases(one) if chances else ranges.sd(one)
         if value is not None:
             last = _inconclusive(tree.items["tests"].items[place[1]]) if fixed else {}
@@ -251,7 +271,9 @@ def _test(fields: Fields, tree: Tree, hidden: Grouped, *, panel: bool) -> dict[s
 
 def _check_known(fields: Fields, tree: Tree, name: str, known: Any, of: str) -> None:
     if name not in known:
-        raise fields.fault(f"{tree.label} names the {of} '{name[:40]}', which the model does not have", tree)
+        raise fields.fault(
+            f"{tree.label} names the {of} '{name[:40]}', which the model does not have", tree, code="unknown-name"
+        )
 
 
 def _cases(fields: Fields, tree: Tree) -> dict[str, Any]:
@@ -270,7 +292,7 @@ def _sd(fields: Fields, tree: Tree) -> dict[str, Any]:
 def _above_zero(fields: Fields, tree: Tree) -> float:
     value = fields.amount(tree)
     if value == 0:
-        raise fields.fault(f"{tree.label} must be above 0; leave out what is certain", tree)
+        raise fields.fault(f"{tree.label} must be above 0; leave out what is certain", tree, code="number-range")
     return value
 
 
@@ -293,12 +315,16 @@ def check_uncertain(fields: Fields, problem: Problem, tree: Tree, record: Mappin
     for field, amount in amounts:
         if amount == 0:
             place = tree.at((UNCERTAIN, *field)) if UNCERTAIN in tree.items else tree.at(field)
-            raise fields.fault(f"{place.label} is spread around 0; an amount of 0 is certain", place)
+            raise fields.fault(
+                f"{place.label} is spread around 0; an amount of 0 is certain", place, code="interval-range"
+            )
     for name, one in record.get("tests", {}).items():
         for state, row in one.get("likelihood", {}).items():
             for outcome in row.get("fixed", ()):
                 if outcome not in tests[name].outcomes:
                     place = tree.at((UNCERTAIN, "tests", name, "likelihood", state, "fixed"))
                     raise fields.fault(
-                        f"{place.label} names the outcome '{outcome}', which {name} does not have", place
+                        f"{place.label} names the outcome '{outcome}', which {name} does not have",
+                        place,
+                        code="unknown-outcome",
                     )

@@ -34,7 +34,8 @@ def write_model(problem: Problem) -> str:
     if size > LARGEST_FILE and problem.listed is None:
         raise LimitError(
             f"'{problem.name}' as a model file would have {size:,} bytes; {LARGEST_FILE:,} is the most "
-            "(`--format pomdp` may hold it)"
+            "(`--format pomdp` may hold it)",
+            code="not-writable",
         )
     return text
 

@@ -44,7 +44,7 @@ class Element:
             else:
                 seen |= {element.tag} & {*once}
                 continue
-            raise ModelFileError(what, file=file, line=element.line)
+            raise ModelFileError(what, file=file, line=element.line, code="pomdpx-syntax")
         return self
 
 
@@ -62,6 +62,7 @@ def parse_xml(text: str, *, file: str) -> Element:
                 f"an XML file may hold {MOST_ELEMENTS:,} elements, nested {DEEPEST} deep; this holds more",
                 file=file,
                 line=parser.CurrentLineNumber,
+                code="nested-too-deep",
             )
         open_elements[-1].text += "".join(texts)
         texts.clear()
@@ -78,7 +79,10 @@ def parse_xml(text: str, *, file: str) -> Element:
 
     def refuse(*_: object) -> None:
         raise ModelFileError(
-            "the file must have no document type; take <!DOCTYPE ...> out", file=file, line=parser.CurrentLineNumber
+            "the file must have no document type; take <!DOCTYPE ...> out",
+            file=file,
+            line=parser.CurrentLineNumber,
+            code="not-xml",
         )
 
     texts: list[str] = []
@@ -88,5 +92,5 @@ def parse_xml(text: str, *, file: str) -> Element:
         parser.Parse(text, True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
-        raise ModelFileError(f"this is not valid XML: {what}", file=file, line=error.lineno) from None
+        raise ModelFileError(f"this is not valid XML: {what}", file=file, line=error.lineno, code="not-xml") from None
     return top.inside[0]

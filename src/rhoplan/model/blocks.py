@@ -103,6 +103,7 @@ class _Block:
                 f"factors {', '.join(self.sizes)} belong together and have {self.states:,} combinations of states; "
                 f"{MOST_STATES:,} is the most: take actions, joint priors or passive changes apart",
                 field=("factors",),
+                code="too-many-states",
             )
         left = self.states
         self.strides: dict[str, int] = {}
@@ -145,6 +146,7 @@ class _Block:
                 f"information may be about the diagnosis only where nothing else is hidden; {', '.join(self.sizes)} "
                 "belong together",
                 field=("factors",),
+                code="information-about-diagnosis",
             )
         return Factor(", ".join(self.sizes), states, prior, joins=members)
 
@@ -197,6 +199,7 @@ class _Compiler:
                 f"'{action.name}' has {len(outcomes):,} combined outcomes for {block.states:,} states; together they "
                 f"may have {MOST_NUMBERS:,} numbers: take it apart",
                 field=("actions", action.name),
+                code="too-many-numbers",
             )
         choices = [range(len(part.outcomes)) if part.outcomes else range(1) for part in parts]
         which: Ids = np.array(list(product(*choices)), dtype=np.int64).reshape(len(outcomes), len(parts))

@@ -27,23 +27,31 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
 
 def _check(problem: Problem, most: int) -> None:
     if not problem.factors:
-        raise ProblemError(f"'{problem.name}' must have at least one hidden factor", field=("factors",))
+        raise ProblemError(
+            f"'{problem.name}' must have at least one hidden factor", field=("factors",), code="no-factors"
+        )
     if problem.price is not None and not 0 <= problem.price <= LARGEST_REWARD:
         raise ProblemError(
             f"price of information of '{problem.name}' must be from 0 to {LARGEST_REWARD:g}; it is {problem.price:g}",
             field=("information", "price"),
+            code="number-range",
         )
     for factor in problem.factors:
         place: Field = ("factors", factor.name)
         _check_names(f"states of '{problem.name}'", factor.states, (*place, "states"))
         if not factor.states:
-            raise ProblemError(f"'{problem.name}' must have at least one state", field=(*place, "states"))
-        _check_distribution(f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"))
+            raise ProblemError(
+                f"'{problem.name}' must have at least one state", field=(*place, "states"), code="no-states"
+            )
+        _check_distribution(
+            f"prior of '{problem.name}'", factor.prior, len(factor.states), (*place, "prior"), sum_code="prior-sum"
+        )
         if factor.about_diagnosis and len(problem.factors) > 1:
             raise ProblemError(
                 f"information of '{problem.name}' may be about the diagnosis only where there is one hidden factor; "
                 f"there are {len(problem.factors)}",
                 field=(*place, "information"),
+                code="information-about-diagnosis",
             )
         if factor.diagnosis_of:
             _check_diagnoses(problem.name, factor, (*place, "subtypes"))
@@ -72,6 +80,7 @@ def _check_first_look(problem: Problem) -> None:
             f"'{problem.name}' looks first: its start '{problem.start}' must offer one action, which pays nothing, "
             "leaves all as it is, goes on, and does not lead back",
             field=("looks_first",),
+            code="initial-observation",
         )
 
 
@@ -84,12 +93,14 @@ def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple
             f"'{action.name}'{where} must concern one of the {count} factors (numbered from 0); it says "
             f"{action.factor}",
             field=(*place, "factor"),
+            code="unknown-factor",
         )
     if len(action.leads_to) != len(action.outcomes):
         raise ProblemError(
             f"'{action.name}'{where} must lead to one visible state per outcome; it has {len(action.outcomes)} "
             f"outcomes and leads to {len(action.leads_to)}",
             field=(*place, "leads_to"),
+            code="next-states-count",
         )
     states = problem.factors[action.factor].states
     label = f"{action.kind} '{action.name}'{where}"
@@ -101,6 +112,7 @@ def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple
         raise ProblemError(
             f"likelihood of {label} must have {len(states)} rows and one column per outcome",
             field=(*place, "likelihood"),
+            code="likelihood-shape",
         )
     known = (id(action.likelihood), action.factor, len(action.outcomes))
     if known not in sound:
@@ -109,7 +121,9 @@ def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple
             rows = np.isfinite(action.likelihood).all(axis=1) & (action.likelihood >= 0).all(axis=1)
             (row, *_) = np.flatnonzero(~(rows & (off <= ROW_SUM_TOLERANCE)))
             what, field = f"likelihood row '{states[row]}' of {label}", (*place, "likelihood", states[row])
-            _check_distribution(what, action.likelihood[row], len(action.outcomes), field)
+            _check_distribution(
+                what, action.likelihood[row], len(action.outcomes), field, sum_code="likelihood-row-sum"
+            )
         sound.add(known)
     if action.transition is not None:
         _check_transition(action, action.transition, states, label, (*place, "transition"))
@@ -122,9 +136,9 @@ def _check_reward(action: Action, states: tuple[str, ...], label: str, field: Fi
         return
     rule = f"reward of {label} must be one number per state ({len(states)} of them), at most {LARGEST_REWARD:g} large"
     if action.reward.shape != (len(states),):
-        raise ProblemError(rule, field=field)
+        raise ProblemError(rule, field=field, code="reward-shape")
     for wrong in np.flatnonzero(~(np.abs(action.reward) <= LARGEST_REWARD))[:1]:
-        raise ProblemError(rule, field=(*field, states[wrong]))
+        raise ProblemError(rule, field=(*field, states[wrong]), code="reward-range")
 
 
 def _check_by_diagnosis(action: Action, factor: Factor, label: str, field: Field) -> None:
@@ -135,6 +149,7 @@ def _check_by_diagnosis(action: Action, factor: Factor, label: str, field: Field
             f"is about the diagnosis; it is {action.reward[first[wrong]]:g} in '{factor.states[first[wrong]]}' and "
             f"{action.reward[wrong]:g} in '{factor.states[wrong]}'",
             field=(*field, factor.states[wrong]),
+            code="subtype-reward",
         )
 
 
@@ -144,6 +159,7 @@ def _check_diagnoses(name: str, factor: Factor, field: Field) -> None:
             f"diagnoses of '{name}' must be one for each of {len(factor.states)} states; they are "
             f"{len(factor.diagnosis_of)}",
             field=field,
+            code="diagnoses-count",
         )
     _check_names(f"diagnoses of '{name}'", factor.diagnoses, field)
     for state, diagnosis in zip(factor.states, factor.diagnosis_of, strict=True):
@@ -152,9 +168,12 @@ def _check_diagnoses(name: str, factor: Factor, field: Field) -> None:
                 f"states of '{name}' with subtypes must be called 'diagnosis' or 'diagnosis (subtype)'; '{state}' is "
                 f"one of '{diagnosis}'",
                 field=field,
+                code="subtype-name",
             )
     if np.any(np.diff(factor.groups) < 0):
-        raise ProblemError(f"subtypes of one diagnosis of '{name}' must stand side by side", field=field)
+        raise ProblemError(
+            f"subtypes of one diagnosis of '{name}' must stand side by side", field=field, code="subtype-order"
+        )
 
 
 def _check_transition(action: Action, change: Change, states: tuple[str, ...], label: str, field: Field) -> None:
@@ -165,16 +184,21 @@ def _check_transition(action: Action, change: Change, states: tuple[str, ...], l
             f"transition of {label} must have a row and a column per state ({len(states)}), for all outcomes or "
             f"for each; it is {shape}",
             field=field,
+            code="transition-shape",
         )
     sums = row_sums(change)
     sound = np.abs(sums - 1) <= ROW_SUM_TOLERANCE
     if change.ndim == 3:
         sound |= (sums == 0) & (action.likelihood.T == 0)
     if not (numbers(change) >= 0).all():
-        raise ProblemError(f"transition of {label} must hold probabilities; some are below 0", field=field)
+        raise ProblemError(
+            f"transition of {label} must hold probabilities; some are below 0", field=field, code="probability-range"
+        )
     for place in np.flatnonzero(~sound)[:1]:
         raise ProblemError(
-            f"transition of {label} must have rows that sum to 1", field=(*field, states[place % len(states)])
+            f"transition of {label} must have rows that sum to 1",
+            field=(*field, states[place % len(states)]),
+            code="transition-row-sum",
         )
 
 
@@ -185,13 +209,22 @@ def _check_pays(action: Action, pays: Change, states: tuple[str, ...], label: st
             f"pays of {label} must be states x outcomes ({len(states)} x {len(action.outcomes)}), or outcomes x states "
             f"x states; it is {' x '.join(map(str, pays.shape))}",
             field=field,
+            code="reward-shape",
         )
     if pays.ndim == 3 and action.transition is None:
-        raise ProblemError(f"pays of {label} must be states x outcomes: no state changes", field=field)
+        raise ProblemError(
+            f"pays of {label} must be states x outcomes: no state changes", field=field, code="reward-shape"
+        )
     if action.ends_episode:
-        raise ProblemError(f"{label} ends the episode: it must pay by the state alone, without `pays`", field=field)
+        raise ProblemError(
+            f"{label} ends the episode: it must pay by the state alone, without `pays`",
+            field=field,
+            code="terminal-reward",
+        )
     if not (np.abs(numbers(pays)) <= LARGEST_REWARD).all():
-        raise ProblemError(f"pays of {label} must be numbers, at most {LARGEST_REWARD:g} large", field=field)
+        raise ProblemError(
+            f"pays of {label} must be numbers, at most {LARGEST_REWARD:g} large", field=field, code="reward-range"
+        )
     mean = mean_payment(action.likelihood, action.transition, pays)
     most = max(float(np.max(np.abs(numbers(pays)), initial=0.0)), 1.0)
     for wrong in np.flatnonzero(np.abs(mean - action.reward) > ROW_SUM_TOLERANCE * most)[:1]:
@@ -199,6 +232,7 @@ def _check_pays(action: Action, pays: Change, states: tuple[str, ...], label: st
             f"reward of {label} must be the mean of what it pays; in '{states[wrong]}' it is {action.reward[wrong]:g}, "
             f"the mean {mean[wrong]:g}",
             field=(*field, states[wrong]),
+            code="reward-mean",
         )
 
 
@@ -220,19 +254,25 @@ def _check_names(what: str, names: tuple[str, ...], field: Field) -> None:
     seen: set[str] = set()
     for position, name in enumerate(names):
         if not name or not name.strip():
-            raise ProblemError(f"{what} must have names; number {position + 1} is empty", field=field)
+            raise ProblemError(
+                f"{what} must have names; number {position + 1} is empty", field=field, code="empty-name"
+            )
         if name in seen:
-            raise ProblemError(f"{what} must have different names; '{name}' stands there twice", field=field)
+            raise ProblemError(
+                f"{what} must have different names; '{name}' stands there twice", field=field, code="duplicate-name"
+            )
         seen.add(name)
 
 
-def _check_distribution(what: str, row: Array, length: int, field: Field) -> None:
+def _check_distribution(what: str, row: Array, length: int, field: Field, *, sum_code: str) -> None:
     if row.shape != (length,):
-        raise ProblemError(f"{what} must have {length} numbers; it has {row.size}", field=field)
+        raise ProblemError(f"{what} must have {length} numbers; it has {row.size}", field=field, code="wrong-length")
     if not np.all(np.isfinite(row)):
-        raise ProblemError(f"{what} must be finite numbers", field=field)
+        raise ProblemError(f"{what} must be finite numbers", field=field, code="number-expected")
     if np.any(row < 0) or np.any(row > 1 + ROW_SUM_TOLERANCE):
         bad = float(row[(row < 0) | (row > 1)][0])
-        raise ProblemError(f"{what} must hold probabilities between 0 and 1; it has {bad:g}", field=field)
+        raise ProblemError(
+            f"{what} must hold probabilities between 0 and 1; it has {bad:g}", field=field, code="probability-range"
+        )
     if abs(float(row.sum()) - 1) > ROW_SUM_TOLERANCE:
-        raise ProblemError(f"{what} must sum to 1; it sums to {float(row.sum()):.10g}", field=field)
+        raise ProblemError(f"{what} must sum to 1; it sums to {float(row.sum()):.10g}", field=field, code=sum_code)

@@ -117,7 +117,11 @@ class Ways:
     def _payments(self, stays: bool) -> tuple[Array, Change | None]:
         before, outcome, after, paid = self.before, self.outcome, self.after, self.pays
         if not np.isfinite(paid).all():
-            raise ProblemError(f"rewards must be finite numbers; one is {paid[~np.isfinite(paid)][0]}", field=("R",))
+            raise ProblemError(
+                f"rewards must be finite numbers; one is {paid[~np.isfinite(paid)][0]}",
+                field=("R",),
+                code="number-expected",
+            )
         reward, same = _mean(before, self.chance, paid, self.states)
         if same:
             return reward, None

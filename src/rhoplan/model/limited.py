@@ -29,7 +29,9 @@ def with_horizon(problem: Problem, actions: int) -> Problem:
     Rules and leaf, which know nothing of that, are left out.
     """
     if not isinstance(actions, Integral) or actions < 1:
-        raise ProblemError(f"horizon must be a whole number of at least 1; it is {actions}", field=("horizon",))
+        raise ProblemError(
+            f"horizon must be a whole number of at least 1; it is {actions}", field=("horizon",), code="horizon-range"
+        )
     return replace(
         problem,
         start=Left(actions + problem.looks_first, problem.start),

@@ -224,7 +224,7 @@ def observe_then_commit(
     that are to be had in panels only (see `panels.panel`).
     """
     if not commits:
-        raise ProblemError(f"'{name}' must have at least one commit", field=("commits",))
+        raise ProblemError(f"'{name}' must have at least one commit", field=("commits",), code="no-decisions")
     menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget, tuple(parts))
     _check_rules(name, menu)
     grouped = Grouped(tuple(states), _known_subtypes(name, tuple(states), subtypes or {}))
@@ -257,6 +257,7 @@ def _known_subtypes(
                 f"subtypes of '{name}' must be names, at least one, for a state of {', '.join(diagnoses)}; "
                 f"'{diagnosis}' has {', '.join(names) or 'none'}",
                 field=("subtypes", diagnosis),
+                code="subtype-name",
             )
     return {diagnosis: tuple(names) for diagnosis, names in subtypes.items()}
 
@@ -270,23 +271,27 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
             raise ProblemError(
                 f"cost of test '{test.name}' must be a number of at most {LARGEST_REWARD:g}; it is {test.cost:g}",
                 field=("tests", test.name, "cost"),
+                code="number-range",
             )
         if test.cost < 0:
             raise ProblemError(
                 f"cost of test '{test.name}' must not be negative; it is {test.cost:g}",
                 field=("tests", test.name, "cost"),
+                code="negative-number",
             )
         for other in test.parts:
             if other not in known or known[other].parts:
                 raise ProblemError(
                     f"panel '{test.name}' of '{name}' must have tests of the model; '{other}' is none",
                     field=("panels", test.name, "tests"),
+                    code="unknown-test",
                 )
         for other in test.after:
             if other not in known or other == test.name:
                 raise ProblemError(
                     f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none",
                     field=("tests", test.name, "after"),
+                    code="unknown-test",
                 )
     ready = possible({test.name: test.after for test in menu.tests}, {test.name: test.parts for test in menu.tests})
     waiting = sorted(set(tests) - ready)
@@ -294,6 +299,7 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
         raise ProblemError(
             f"tests of '{name}' wait for one another and can never run: {', '.join(waiting[:8])}",
             field=("tests", waiting[0], "after"),
+            code="test-order-cycle",
         )
     groups = {test.group for test in menu.tests}
     for group, price in menu.first_prices.items():
@@ -301,13 +307,22 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
             raise ProblemError(
                 f"first price of group '{group}' must be a number of at least 0; it is {price:g}",
                 field=("groups", group, "first"),
+                code="number-range",
             )
         if group not in groups:
-            raise ProblemError(f"group '{group}' of '{name}' has a price but no test", field=("groups", group))
+            raise ProblemError(
+                f"group '{group}' of '{name}' has a price but no test", field=("groups", group), code="empty-group"
+            )
     if menu.most_tests is not None and menu.most_tests < 0:
-        raise ProblemError(f"the cap on tests must be at least 0; it is {menu.most_tests}", field=("cap", "tests"))
+        raise ProblemError(
+            f"the cap on tests must be at least 0; it is {menu.most_tests}", field=("cap", "tests"), code="number-range"
+        )
     if menu.budget is not None and not 0 <= menu.budget <= LARGEST_REWARD:
-        raise ProblemError(f"the budget must be a number of at least 0; it is {menu.budget:g}", field=("cap", "spend"))
+        raise ProblemError(
+            f"the budget must be a number of at least 0; it is {menu.budget:g}",
+            field=("cap", "spend"),
+            code="number-range",
+        )
 
 
 @lru_cache(maxsize=1 << 16)

@@ -26,13 +26,18 @@ def panel(name: str, cost: float, tests: Sequence[Test], *, group: str = "") -> 
     It can be repeated where all of them can, and waits for what they wait for.
     """
     if len(tests) < 2:
-        raise ProblemError(f"panel '{name}' must have at least two tests; it has {len(tests)}", field=("panels", name))
+        raise ProblemError(
+            f"panel '{name}' must have at least two tests; it has {len(tests)}",
+            field=("panels", name),
+            code="panel-size",
+        )
     count = int(np.prod([len(test.outcomes) for test in tests], dtype=float))
     if count > MOST_OUTCOMES:
         raise ProblemError(
             f"panel '{name}' must have at most {MOST_OUTCOMES} joint outcomes; its tests have {count:,}: leave some "
             "out, or give them fewer outcomes",
             field=("panels", name, "tests"),
+            code="panel-size",
         )
     names = tuple(test.name for test in tests)
     return Test(

@@ -81,16 +81,24 @@ def check_parts(
     """Raise ProblemError unless every name is a factor's, every table has its shape, and nothing is said twice."""
     sizes = {factor.name: len(factor.states) for factor in factors}
     if len(sizes) < len(factors) or not sizes:
-        raise ProblemError("a problem must have hidden factors, all with different names", field=("factors",))
+        raise ProblemError(
+            "a problem must have hidden factors, all with different names", field=("factors",), code="no-factors"
+        )
     _check_once("joint priors", [table.factors for table in joint], sizes, ("joint",))
     for table in joint:
         name = ", ".join(table.factors)
-        _check_rows(f"joint prior of {name}", table.table, [(_count(table.factors, sizes),)], ("joint", name))
+        _check_rows(
+            f"joint prior of {name}",
+            table.table,
+            [(_count(table.factors, sizes),)],
+            ("joint", name),
+            sum_code="prior-sum",
+        )
     _check_once("passive changes", [part.factors for part in passive], sizes, ("passive",))
     for part in passive:
         _check_part("passive change", part, sizes, ("passive", ", ".join(part.factors)))
         if part.outcomes or part.reward is not None or (part.change is not None and part.change.ndim == 3):
-            raise ProblemError("a passive change must pay and show nothing", field=("passive",))
+            raise ProblemError("a passive change must pay and show nothing", field=("passive",), code="passive-change")
     moving = {name for part in passive for name in part.factors}
     seen: set[int] = set()
     for action in actions:
@@ -104,6 +112,7 @@ def check_parts(
                     f"'{action.name}' may pay by the state after it only where it changes {', '.join(part.factors)} "
                     "and no passive change does",
                     field=(*field, "reward"),
+                    code="reward-shape",
                 )
         changed = [part.factors for part in action.parts if part.change is not None]
         _check_once(f"changes of '{action.name}'", changed, sizes, field)
@@ -112,6 +121,7 @@ def check_parts(
                 f"'{action.name}' must lead to one visible state, or to one for each of its {len(action.outcomes)} "
                 f"outcomes; it leads to {len(action.leads_to)}",
                 field=(*field, "leads_to"),
+                code="next-states-count",
             )
 
 
@@ -120,34 +130,63 @@ def _check_part(label: str, part: Part, sizes: Mapping[str, int], field: Field) 
     states, outcomes = _count(part.factors, sizes), max(len(part.outcomes), 1)
     whose = f"{label} on {', '.join(part.factors)}"
     if not part.factors or bool(part.outcomes) != (part.likelihood is not None):
-        raise ProblemError(f"{whose} must name factors, and have both outcomes and likelihood or neither", field=field)
+        raise ProblemError(
+            f"{whose} must name factors, and have both outcomes and likelihood or neither",
+            field=field,
+            code="observation-without-likelihood",
+        )
     square = (states, states)
     if part.likelihood is not None:
-        _check_rows(f"likelihood of {whose}", part.likelihood, [(states, outcomes)], (*field, "likelihood"))
+        _check_rows(
+            f"likelihood of {whose}",
+            part.likelihood,
+            [(states, outcomes)],
+            (*field, "likelihood"),
+            sum_code="likelihood-row-sum",
+        )
     if part.change is not None:
         likelihood = np.ones((states, 1)) if part.likelihood is None else part.likelihood
         shapes = [square, (outcomes, *square)]
-        _check_rows(f"change of {whose}", part.change, shapes, (*field, "change"), likelihood.T == 0)
+        _check_rows(
+            f"change of {whose}",
+            part.change,
+            shapes,
+            (*field, "change"),
+            likelihood.T == 0,
+            sum_code="transition-row-sum",
+        )
     shapes = [(states,), (states, outcomes), (outcomes, *square)]
     if part.reward is not None and part.reward.shape not in shapes:
-        raise ProblemError(f"reward of {whose} must have one of the shapes {shapes}", field=(*field, "reward"))
+        raise ProblemError(
+            f"reward of {whose} must have one of the shapes {shapes}", field=(*field, "reward"), code="reward-shape"
+        )
 
 
 def _check_rows(
-    what: str, table: Change, shapes: list[tuple[int, ...]], field: Field, may_be_empty: Array | None = None
+    what: str,
+    table: Change,
+    shapes: list[tuple[int, ...]],
+    field: Field,
+    may_be_empty: Array | None = None,
+    *,
+    sum_code: str,
 ) -> None:
     if table.shape not in shapes:
         wanted = " or ".join(map(str, shapes))
-        raise ProblemError(f"{what} must have the shape {wanted}; it has {table.shape}", field=field)
+        raise ProblemError(
+            f"{what} must have the shape {wanted}; it has {table.shape}", field=field, code="wrong-shape"
+        )
     if not np.all(numbers(table) >= 0):
-        raise ProblemError(f"{what} must hold probabilities; some are below 0", field=field)
+        raise ProblemError(f"{what} must hold probabilities; some are below 0", field=field, code="probability-range")
     sums = row_sums(table)
     sound = np.abs(sums - 1) <= ROW_SUM_TOLERANCE
     if may_be_empty is not None and table.ndim == 3:
         sound |= (sums == 0) & may_be_empty
     if not np.all(sound):
         rule = "rows that sum to 1" if table.ndim > 1 else "numbers that sum to 1"
-        raise ProblemError(f"{what} must have {rule}; one sums to {float(sums[~sound].flat[0]):.10g}", field=field)
+        raise ProblemError(
+            f"{what} must have {rule}; one sums to {float(sums[~sound].flat[0]):.10g}", field=field, code=sum_code
+        )
 
 
 def _check_once(what: str, scopes: Sequence[tuple[str, ...]], sizes: Mapping[str, int], field: Field) -> None:
@@ -155,9 +194,15 @@ def _check_once(what: str, scopes: Sequence[tuple[str, ...]], sizes: Mapping[str
     seen: set[str] = set()
     for name in (name for scope in scopes for name in scope):
         if name not in sizes:
-            raise ProblemError(f"{what} must be about factors; '{name}' is not one of {', '.join(sizes)}", field=field)
+            raise ProblemError(
+                f"{what} must be about factors; '{name}' is not one of {', '.join(sizes)}",
+                field=field,
+                code="unknown-factor",
+            )
         if name in seen:
-            raise ProblemError(f"{what} must have every factor once; '{name}' stands there twice", field=field)
+            raise ProblemError(
+                f"{what} must have every factor once; '{name}' stands there twice", field=field, code="duplicate-name"
+            )
         seen.add(name)
 
 

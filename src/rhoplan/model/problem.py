@@ -310,7 +310,8 @@ class Problem:
             raise ProblemError(
                 f"'{self.name}' is written in general form: this takes lists of tests and commits"
                 if self.observes_then_commits
-                else f"'{self.name}' is not an observe-then-commit problem with one hidden factor"
+                else f"'{self.name}' is not an observe-then-commit problem with one hidden factor",
+                code="not-diagnostic",
             )
         return self.listed
 

@@ -83,11 +83,19 @@ def read_targets(given: Mapping[str, Any], diagnoses: Sequence[str], positive: s
         for state, one in named.items():
             if state not in diagnoses:
                 known = ", ".join(diagnoses)
-                raise ProblemError(f"{kind} names the state '{state}', which is not one of {known}", field=(kind,))
+                raise ProblemError(
+                    f"{kind} names the state '{state}', which is not one of {known}",
+                    field=(kind,),
+                    code="unknown-state",
+                )
             found.append(Target(kind, _value(kind, one, (kind, state) if named is value else (kind,)), state))
     unknown = [name for name in given if name not in KINDS]
     if unknown:
-        raise ProblemError(f"there is no target '{unknown[0]}'; there are {', '.join(KINDS)}", field=(unknown[0],))
+        raise ProblemError(
+            f"there is no target '{unknown[0]}'; there are {', '.join(KINDS)}",
+            field=(unknown[0],),
+            code="unknown-target",
+        )
     return tuple(found)
 
 
@@ -108,6 +116,7 @@ def _meant(kind: str, diagnoses: Sequence[str], positive: str | None) -> str:
             f"{kind} needs the state it is about: name one of {', '.join(diagnoses)}, or give the model the field "
             "positive",
             field=(kind,),
+            code="target-without-state",
         )
     return positive
 
@@ -122,9 +131,11 @@ def _value(kind: str, given: Any, field: tuple[str, ...]) -> float:
         value = float(re.sub("[,_ ]", "", str(given)))
     except ValueError as error:
         told = str(error) if kind != "spend" else f"spend must be a number; it is '{str(given)[:60]}'"
-        raise ProblemError(f"target {kind}: {told}" if kind != "spend" else told, field=field) from None
+        raise ProblemError(
+            f"target {kind}: {told}" if kind != "spend" else told, field=field, code="target-range"
+        ) from None
     if not 0 <= value <= LARGEST_REWARD:
-        raise ProblemError(f"spend must be a number of at least 0; it is {value:g}", field=field)
+        raise ProblemError(f"spend must be a number of at least 0; it is {value:g}", field=field, code="target-range")
     return value
 
 

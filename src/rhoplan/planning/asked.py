@@ -33,15 +33,21 @@ def check_asked(weight: float, discount: float, gap: float) -> None:
     """Refuse what no bound can be certified for."""
     if not weight >= 0:
         why = ": with a price on knowing, no bound is certain" if weight < 0 else ""
-        raise AgentError(f"weight must be a number of at least 0; it is {weight:g}{why}", field=("weight",))
+        raise AgentError(
+            f"weight must be a number of at least 0; it is {weight:g}{why}", field=("weight",), code="setting-range"
+        )
     if weight > LARGEST_REWARD:
         raise AgentError(
-            f"weight must be at most {LARGEST_REWARD:g}, like rewards; it is {weight:g}", field=("weight",)
+            f"weight must be at most {LARGEST_REWARD:g}, like rewards; it is {weight:g}",
+            field=("weight",),
+            code="setting-range",
         )
     if not 0 < discount <= 1:
-        raise AgentError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+        raise AgentError(
+            f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",), code="discount-range"
+        )
     if not gap > 0:
-        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",))
+        raise AgentError(f"gap must be above 0; it is {gap:g}", field=("gap",), code="setting-range")
 
 
 def seal(told: dict[str, Any], arrays: dict[str, Any]) -> str:

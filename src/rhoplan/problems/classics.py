@@ -99,7 +99,11 @@ def check_probabilities(**values: float) -> None:
     """Raise ProblemError unless every parameter given is a probability."""
     for name, value in values.items():
         if not 0 <= value <= 1:
-            raise ProblemError(f"{name} must be a probability between 0 and 1; it is {value:g}", field=(name,))
+            raise ProblemError(
+                f"{name} must be a probability between 0 and 1; it is {value:g}",
+                field=(name,),
+                code="probability-range",
+            )
 
 
 def at_least(name: str, value: int, least: int) -> None:

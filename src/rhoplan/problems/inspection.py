@@ -102,7 +102,7 @@ def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:
         try:
             check_probabilities(**{f"accuracy of {name}": float(accuracy)})
         except ProblemError as error:
-            raise ProblemError(error.message, field=("techniques",)) from None
+            raise ProblemError(error.message, field=("techniques",), code=error.code) from None
         if not 0 <= float(cost) < math.inf:
             raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}", field=("techniques",))
     if len({name for name, _, _ in tests}) < len(tests):

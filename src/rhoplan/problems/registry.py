@@ -73,7 +73,9 @@ def make(spec: str | Path, **settings: object) -> Problem:
     Parameters may stand in the text or be given by keyword: make("diagnosis:n=8") is make("diagnosis", n=8).
     """
     if not isinstance(spec, str | Path):
-        raise ProblemError(f"a problem must be named, or be the path of a file; it is {shortened(spec)}")
+        raise ProblemError(
+            f"a problem must be named, or be the path of a file; it is {shortened(spec)}", code="wrong-type"
+        )
     spec = str(spec)
     for parameter, value in settings.items():
         spec = with_parameter(spec, parameter, str(value))
@@ -83,21 +85,28 @@ def make(spec: str | Path, **settings: object) -> Problem:
     if name in WORKED_MODELS:
         if text:
             raise ProblemError(
-                f"'{name}' is a worked model, which has no parameters; rhoplan show {name} --yaml writes a file to edit"
+                f"'{name}' is a worked model, which has no parameters; rhoplan show {name} --yaml writes a file to "
+                "edit",
+                code="unknown-parameter",
             )
         return replace(_read(WORKED_MODELS[name]), spec=name)
     if name not in PROBLEMS:
         if isfile(spec):
             raise ProblemError(
                 f"'{spec}' is a file, and files must end in one of {', '.join(FILE_ENDINGS)}, which says how they are "
-                "written; it does not: rename it"
+                "written; it does not: rename it",
+                code="unknown-file-type",
             )
         if isdir(spec):
             raise ProblemError(
-                f"'{spec}' is a folder: name a file in it, which ends in one of {', '.join(FILE_ENDINGS)}"
+                f"'{spec}' is a folder: name a file in it, which ends in one of {', '.join(FILE_ENDINGS)}",
+                code="file-expected",
             )
         known = f"{', '.join(PROBLEMS)}, the worked models {', '.join(WORKED_MODELS)}"
-        raise ProblemError(f"there is no problem '{name}'; there are {known}, and files ({', '.join(FILE_ENDINGS)})")
+        raise ProblemError(
+            f"there is no problem '{name}'; there are {known}, and files ({', '.join(FILE_ENDINGS)})",
+            code="unknown-problem",
+        )
     problem = PROBLEMS[name](**_settings(name, text))
     return replace(problem, spec=spec)
 
@@ -121,11 +130,15 @@ def _settings(name: str, text: str) -> dict[str, object]:
     for item in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not value:
-            raise ProblemError(f"a setting of '{name}' must read parameter=value; it reads '{item}'")
+            raise ProblemError(
+                f"a setting of '{name}' must read parameter=value; it reads '{item}'", code="parameter-syntax"
+            )
         if key not in known:
-            raise ProblemError(f"'{name}' has no parameter '{key}'; it has {', '.join(known)}", field=(key,))
+            raise ProblemError(
+                f"'{name}' has no parameter '{key}'; it has {', '.join(known)}", field=(key,), code="unknown-parameter"
+            )
         if key in settings:
-            raise ProblemError(f"parameter '{key}' of '{name}' is set twice", field=(key,))
+            raise ProblemError(f"parameter '{key}' of '{name}' is set twice", field=(key,), code="duplicate-parameter")
         settings[key] = _converted(name, known[key], value)
     return settings
 
@@ -138,11 +151,15 @@ def _converted(name: str, parameter: Parameter, value: str) -> object:
         number = parameter.type(value)
     except ValueError:
         raise ProblemError(
-            f"parameter '{parameter.name}' of '{name}' must be {word}; it is '{value}'", field=(parameter.name,)
+            f"parameter '{parameter.name}' of '{name}' must be {word}; it is '{value}'",
+            field=(parameter.name,),
+            code="parameter-value",
         ) from None
     if not math.isfinite(number):
         raise ProblemError(
-            f"parameter '{parameter.name}' of '{name}' must be finite; it is '{value}'", field=(parameter.name,)
+            f"parameter '{parameter.name}' of '{name}' must be finite; it is '{value}'",
+            field=(parameter.name,),
+            code="parameter-value",
         )
     return number
 

@@ -37,7 +37,9 @@ def rocksample_standard(
     places = CLASSIC[(n, k)] if known else rock_places(n, k, rocks, "random", seed)
     check_probabilities(prior=prior)
     if not 0 < discount <= 1:
-        raise ProblemError(f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",))
+        raise ProblemError(
+            f"discount must be above 0 and at most 1; it is {discount:g}", field=("discount",), code="discount-range"
+        )
     belief = np.array([1 - prior, prior])
     return checked(
         Problem(

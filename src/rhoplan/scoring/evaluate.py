@@ -74,12 +74,13 @@ def evaluate(
     expect(agent, BoundAgent, "make_agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
+        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",), code="setting-range")
     if not agent.planner.is_fixed:
         budget = "samples" if agent.planner.samples else "is limited by time"
         raise AgentError(
             f"planner {agent.planner.name} {budget}: its score can be estimated by `rhoplan simulate`, not computed",
             field=("planner",) if agent.planner.samples else ("time",),
+            code="not-computable",
         )
     other = world if world is not problem else None
     graph = graph_for(problem) if graph is None else graph
@@ -91,7 +92,8 @@ def evaluate(
             raise
         raise LimitError(
             f"'{problem.name}' has more than {graph.node_limit:,} situations within reach: score it by "
-            "`rhoplan simulate`"
+            "`rhoplan simulate`",
+            code="node-limit",
         ) from None
 
 

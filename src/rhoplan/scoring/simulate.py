@@ -159,10 +159,13 @@ def simulate_episodes(
         raise AgentError(
             f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}",
             field=("episodes",) if episodes < 1 else ("seeds",),
+            code="setting-range",
         )
     if min(seeds) < 0 or max(seeds) > LARGEST_SEED:
         raise AgentError(
-            f"seeds must lie between 0 and {LARGEST_SEED}; they are {', '.join(map(str, seeds))}", field=("seeds",)
+            f"seeds must lie between 0 and {LARGEST_SEED}; they are {', '.join(map(str, seeds))}",
+            field=("seeds",),
+            code="setting-range",
         )
     ordered = sorted(seeds)
     for seed, following in pairwise(ordered):
@@ -171,14 +174,15 @@ def simulate_episodes(
                 f"seeds {seed} and {following} share episodes when there are {episodes}: seed s takes the streams from "
                 "s * 10000 on; choose seeds further apart",
                 field=("seeds",),
+                code="setting-range",
             )
     if jobs < 1:
-        raise AgentError(f"jobs must be at least 1; it is {jobs}", field=("jobs",))
+        raise AgentError(f"jobs must be at least 1; it is {jobs}", field=("jobs",), code="setting-range")
     if world is not None:
         check_world(problem, world)
     steps = problem.cap if cap is None else cap
     if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
+        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",), code="setting-range")
     size = max(1, min(CHUNK, most_nodes(problem) // (SHARE_KEPT * HALF)))  # where beliefs are long, few are carried on
     chunks = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
     walker = (problem, agent, problem if world is None else world, steps)

@@ -29,6 +29,8 @@ Outcome = dict[str, Any]
 class WorkerLost(RhoplanError):
     """Workers kept dying under a job."""
 
+    code = "worker-lost"
+
 
 def on_this_machine(workers: int, run: Callable[[J], Outcome]) -> Callable[[list[J]], Iterator[tuple[J, Outcome]]]:
     """Execute jobs in `workers` processes, or in this one where there is one worker."""

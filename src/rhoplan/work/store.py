@@ -36,6 +36,8 @@ class Job(Protocol):
 class FolderInUse(RhoplanError):
     """Another run is writing to the same folder."""
 
+    code = "folder-in-use"
+
 
 class Store:
     """Results of jobs under `folder`/results. what, option: what errors call the work, and the folder's option."""

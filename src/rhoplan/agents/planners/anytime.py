@@ -69,7 +69,9 @@ class AnytimePlanner(GraphPlanner):
     def check(self, objective: Objective) -> None:
         if self.is_timed and math.isfinite(objective.inverse_temperature):
             raise AgentError(
-                "time and precision do not go together: a plan that deepens takes the best action", field=("precision",)
+                "time and precision do not go together: a plan that deepens takes the best action",
+                field=("precision",),
+                code="setting-conflict",
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
@@ -80,6 +82,7 @@ class AnytimePlanner(GraphPlanner):
                 f"planner anytime derives what '{problem.name}' is worth beyond the horizon from reward and weighted "
                 f"information; utility {objective.belief_utility.name} does not count there: use planner exact",
                 field=("utility",),
+                code="planner-unsupported",
             )
         if self.seconds is None:
             return Chooser(graph, objective, self.horizon, leaf)

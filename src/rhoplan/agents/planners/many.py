@@ -128,6 +128,7 @@ class Many(GraphPlanner):
                 "planner many takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact",
                 field=("planner",),
+                code="planner-unsupported",
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:

@@ -83,6 +83,7 @@ class Search(GraphPlanner):
                 f"planner {self.name} takes reward and weighted information and the best action only; "
                 "a precision, an own utility and epistemic-only need planner exact or anytime",
                 field=("planner",),
+                code="planner-unsupported",
             )
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import importlib
 import io
+import json
 import os
 import signal
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rhoplan.work.plugins import declared
+
+if TYPE_CHECKING:
+    from rhoplan.errors import RhoplanError
 
 COMMANDS = {
     "list": "show",
@@ -121,6 +126,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _guarded(arguments: list[str]) -> int:
     from rhoplan.errors import LimitError, RhoplanError
 
+    fail = partial(_fail, as_json="--json" in arguments)
     try:
         result = group.main(arguments, prog_name="rhoplan", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -129,28 +135,42 @@ def _guarded(arguments: list[str]) -> int:
         return 2
     except click.UsageError as error:
         hint = f" (see rhoplan {error.ctx.info_name} --help)" if error.ctx and error.ctx.parent else ""
-        return _fail(error.format_message() + hint, 2)
+        return fail(error.format_message() + hint, 2, code="usage")
     except click.ClickException as error:
-        return _fail(error.format_message(), 2)
+        return fail(error.format_message(), 2, code="usage")
     except click.Abort:
-        return _fail("stopped", 130)
+        return fail("stopped", 130, code="stopped")
     except KeyboardInterrupt:
-        return _fail("stopped", 130)
-    except LimitError as error:
-        return _fail(str(error), 1)
+        return fail("stopped", 130, code="stopped")
     except RhoplanError as error:
-        return _fail(str(error), 2)
+        return fail(str(error), 1 if isinstance(error, LimitError) else 2, code=error.code, error=error)
     except BrokenPipeError:
         sys.stderr.close()
         return 1
     except MemoryError:
-        return _fail("this needs more memory than there is; shorten the horizon or make the problem smaller", 1)
+        told = "this needs more memory than there is; shorten the horizon or make the problem smaller"
+        return fail(told, 1, code="memory-limit")
     except OSError as error:
-        return _fail(f"{error.strerror or error}: {error.filename}" if error.filename else str(error), 1)
+        told = f"{error.strerror or error}: {error.filename}" if error.filename else str(error)
+        return fail(told, 1, code="system")
     except Exception as error:
-        return _fail(f"this should not have happened ({type(error).__name__}: {error}); --traceback shows where", 1)
+        told = f"this should not have happened ({type(error).__name__}: {error}); --traceback shows where"
+        return fail(told, 1, code="internal")
 
 
-def _fail(message: str, code: int) -> int:
-    click.echo(f"rhoplan: {' '.join(message.split())}", err=True)
-    return code
+def _fail(message: str, status: int, *, code: str, as_json: bool, error: RhoplanError | None = None) -> int:
+    """Print an error as one line: with --json as an object, otherwise as text."""
+    message = " ".join(message.split())
+    record = {"error": _record(message, code, error)} if as_json else None
+    click.echo(json.dumps(record, ensure_ascii=False) if record else f"rhoplan: {message}", err=True)
+    return status
+
+
+def _record(message: str, code: str, error: RhoplanError | None) -> dict[str, str | int | None]:
+    """The keys of an error in a reply of the HTTP API, and its file."""
+    from rhoplan.errors import dotted
+
+    if error is None:
+        return {"code": code, "field": None, "message": message, "file": None, "line": None}
+    field = dotted(error.field) if error.field else None
+    return {"code": code, "field": field, "message": error.message, "file": error.file or None, "line": error.line}

@@ -23,7 +23,6 @@ from rhoplan.app.cli.common import (
 )
 from rhoplan.app.cli.starting import given_option, known_option, prior_option
 from rhoplan.app.cli.telling import show_case, show_options, show_start, show_thresholds
-from rhoplan.belief.situation import UNKNOWN
 from rhoplan.errors import EvidenceError
 
 if TYPE_CHECKING:
@@ -226,6 +225,8 @@ def respond(case: Case, line: str) -> str:
         case.undo(int(rest) if rest else None)
         return ""
     if first in ("unknown", "dk") or line.lower() in ("don't know", "dont know"):
+        from rhoplan.belief.situation import UNKNOWN
+
         named, advice = rest if first in ("unknown", "dk") else "", case.adviser().first
         if not named and not advice.is_test:
             return "unknown needs the name of a test: none is advised"

@@ -25,7 +25,7 @@ class _Fault(Exception):
 
 def too_many_values() -> Reply:
     told = f"a body may have {MOST_VALUES:,} values at most; send a large model as text to /api/v1/models"
-    return refusal(413, None, told, limit={"values": MOST_VALUES})
+    return refusal(413, None, told, limit={"values": MOST_VALUES}, code="request-too-large")
 
 
 def json_fault(data: bytes) -> Reply | None:
@@ -35,13 +35,20 @@ def json_fault(data: bytes) -> Reply | None:
     try:
         json.loads(data.decode(), object_pairs_hook=_once, parse_int=_integer, parse_float=_real)
     except json.JSONDecodeError as error:
-        return refusal(422, None, f"the body is not JSON: {error.msg} at character {error.pos}")
+        return refusal(422, None, f"the body is not JSON: {error.msg} at character {error.pos}", code="not-json")
     except UnicodeDecodeError as error:
-        return refusal(422, None, f"the body is not JSON: it must be UTF-8, and is not at byte {error.start}")
+        return refusal(
+            422, None, f"the body is not JSON: it must be UTF-8, and is not at byte {error.start}", code="not-text"
+        )
     except RecursionError:
-        return refusal(422, None, "the body is nested too deeply; lists and objects may hold a few hundred levels")
+        return refusal(
+            422,
+            None,
+            "the body is nested too deeply; lists and objects may hold a few hundred levels",
+            code="nested-too-deep",
+        )
     except _Fault as error:
-        return refusal(422, None, str(error))
+        return refusal(422, None, str(error), code="not-json")
     return None
 
 

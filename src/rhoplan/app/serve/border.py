@@ -85,20 +85,31 @@ class Border:
         for name, value in scope["headers"]:
             name = name.decode("latin-1").lower()
             if name in headers and name in ("host", "origin", "content-type", "content-length", "authorization"):
-                return refusal(400, name, f"a request must have one header {name}; it has several")
+                return refusal(400, name, f"a request must have one header {name}; it has several", code="bad-request")
             headers[name] = value.decode("latin-1")
         method, path = scope["method"], scope["path"]
         host = headers.get("host", "").lower()
         if name_of(host) not in self.settings.hosts:
-            return refusal(421, "host", "this server does not answer to that host name; see serve --allow-host")
+            return refusal(
+                421,
+                "host",
+                "this server does not answer to that host name; see serve --allow-host",
+                code="unknown-host",
+            )
         if is_foreign(headers, host) and not _opens_page(method, path, headers):
-            return refusal(403, "origin", "pages of other sites may not ask this server; open its own page")
+            return refusal(
+                403, "origin", "pages of other sites may not ask this server; open its own page", code="foreign-origin"
+            )
         if path.startswith(API) and not self._has_key(headers):
-            return refusal(401, "authorization", "this server needs its key, as Authorization: Bearer KEY")
+            return refusal(
+                401, "authorization", "this server needs its key, as Authorization: Bearer KEY", code="key-needed"
+            )
         kind = CSV if path == TABLES else JSON
         if method not in READING and headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
             told = "a table must be sent as it stands in its file" if kind == CSV else "the body must be a JSON object"
-            return refusal(415, "content-type", f"{told}, sent with the header content-type: {kind}")
+            return refusal(
+                415, "content-type", f"{told}, sent with the header content-type: {kind}", code="content-type"
+            )
         length, most = headers.get("content-length", "0"), self._most(path)
         return _too_large(most) if length.isascii() and length.isdigit() and int(length[:20]) > most else None
 
@@ -119,7 +130,7 @@ class Border:
                     self._held += len(body) - counted
                     counted = len(body)
                     if self._held > self.settings.held_bytes:
-                        return refusal(429, None, "too much is being sent at once; try again later")
+                        return refusal(429, None, "too much is being sent at once; try again later", code="busy")
             data = bytes(body)
             refused = None if scope["method"] in READING else await self._looked_at(data, scope["path"])
         finally:
@@ -145,7 +156,7 @@ class Border:
             return None if path == TABLES else json_fault(data)
         try:
             await asyncio.wait_for(self._large.acquire(), self.settings.patience)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             return busy(self.settings.patience)
         refused = None
         if path != TABLES:
@@ -195,7 +206,13 @@ def _opens_page(method: str, path: str, headers: dict[str, str]) -> bool:
 
 
 def _too_large(size: int) -> Reply:
-    return refusal(413, None, f"a request to this address may have {size:,} bytes at most", limit={"bytes": size})
+    return refusal(
+        413,
+        None,
+        f"a request to this address may have {size:,} bytes at most",
+        limit={"bytes": size},
+        code="request-too-large",
+    )
 
 
 async def _send(send: Send, reply: Reply) -> None:

@@ -66,7 +66,7 @@ class Door(HttpToolsProtocol):
         if others:
             min(others, key=lambda one: (one.served, one.since)).drop()
         else:
-            self.refuse(refusal(503, None, f"all {self.most} connections are in use; try again later"))
+            self.refuse(refusal(503, None, f"all {self.most} connections are in use; try again later", code="busy"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         _cancel(self._late, self._stuck)
@@ -121,7 +121,7 @@ class Door(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        self.refuse(self._fault or refusal(400, None, "this is not a request as HTTP has them"))
+        self.refuse(self._fault or refusal(400, None, "this is not a request as HTTP has them", code="bad-request"))
 
     def _count(self, size: int) -> None:
         self._head += size
@@ -131,7 +131,13 @@ class Door(HttpToolsProtocol):
 
     def _too_large(self) -> Reply:
         most = self.settings.header_bytes
-        return refusal(431, None, f"the head of a request may have {most:,} bytes at most", limit={"bytes": most})
+        return refusal(
+            431,
+            None,
+            f"the head of a request may have {most:,} bytes at most",
+            limit={"bytes": most},
+            code="request-too-large",
+        )
 
     # -- time ---------------------------------------------------------------------------------------------------------
 
@@ -146,7 +152,7 @@ class Door(HttpToolsProtocol):
             return
         most = self.settings.send_seconds
         told = f"a request must be sent within {most:g} seconds; this one was not"
-        self.refuse(refusal(408, None, told, limit={"seconds": most}))
+        self.refuse(refusal(408, None, told, limit={"seconds": most}, code="request-timeout"))
 
     def on_response_complete(self) -> None:
         self.served, self.since = True, self.loop.time()

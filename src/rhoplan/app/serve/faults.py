@@ -28,7 +28,7 @@ def add_errors(app: FastAPI) -> None:
         field = ".".join(part for part in known if part not in ("str", "constrained-str", "tuple", "list[float]"))
         either = [fault["type"] for fault in error.errors() if fault["loc"][:-1] == first["loc"][:-1]]
         told = NAME_OR_MODEL if either == ["string_type", "dict_type"] else _sentence(first)
-        return response(refusal(422, field or None, told))
+        return response(refusal(422, field or None, told, code="invalid-request"))
 
     @app.exception_handler(RhoplanError)
     async def broken(_: Any, error: RhoplanError) -> Response:
@@ -36,14 +36,15 @@ def add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def fault(_: Any, error: Exception) -> Response:  # goes past the border: the framework answers last
-        told = response(refusal(500, None, f"this should not have happened ({type(error).__name__})"))
+        told = response(refusal(500, None, f"this should not have happened ({type(error).__name__})", code="internal"))
         told.raw_headers = with_headers(told.raw_headers)
         return told
 
     @app.exception_handler(HTTPException)
     async def failed(_: Any, error: HTTPException) -> Response:
         message = {404: "there is nothing at this address", 405: "this address takes another method"}
-        return response(refusal(error.status_code, None, message.get(error.status_code, str(error.detail))))
+        told = message.get(error.status_code, str(error.detail))
+        return response(refusal(error.status_code, None, told, code="wrong-address"))
 
 
 def _sentence(fault: Any) -> str:

@@ -54,8 +54,9 @@ def examine(source: Source, request: Record) -> Record:
             raise wrong
         problem = parse_model(told["text"], file=request["name"])
     except RhoplanError as error:
-        line = getattr(error, "line", None)
-        return {**told, "error": {"field": error.field and dotted(error.field), "message": error.message, "line": line}}
+        field = error.field and dotted(error.field)
+        fault = {"code": error.code, "field": field, "message": error.message, "line": error.line}
+        return {**told, "error": fault}
     return {**told, "sound": True, "read": meaning(problem), "cautions": [asdict(one) for one in doubts(problem)]}
 
 

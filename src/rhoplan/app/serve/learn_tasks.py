@@ -109,4 +109,6 @@ def _plan(request: dict[str, Any]) -> Plan:
     try:
         return parse_plan(json.dumps({"name": request["name"], **request["plan"]}), file="the plan", language="json")
     except ModelFileError as error:
-        raise ModelFileError(error.message, file="the plan", field=error.field).within("plan") from None
+        raise ModelFileError(error.message, file="the plan", field=error.field, code=error.code).within(
+            "plan"
+        ) from None

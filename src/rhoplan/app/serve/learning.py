@@ -98,7 +98,9 @@ class Tables:
         going = steps()
         first = await anext(going, None)
         if first is None:
-            return response(work.result() if work.done() else refusal(400, None, "the client has gone"))
+            return response(
+                work.result() if work.done() else refusal(400, None, "the client has gone", code="client-gone")
+            )
 
         async def lines() -> AsyncIterator[bytes]:
             try:

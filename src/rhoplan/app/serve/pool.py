@@ -188,7 +188,7 @@ class Pool:
             for lane in lanes:
                 await asyncio.wait_for(lane.acquire(), self.settings.patience)
                 taken.append(lane)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             self._release(taken)
             return busy(self.settings.patience)
         except asyncio.CancelledError:

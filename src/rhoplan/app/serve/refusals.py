@@ -1,4 +1,4 @@
-"""Errors as replies: a status and {"error": {"field", "message"}}, with the line or the limit where there is one.
+"""Errors as replies: a status and {"error": {"code", "field", "message"}}, with the line or the limit if there is one.
 
 400 and 422: the request is wrong. 404: no such name. 413: it needs more than a limit allows. 429: every worker is busy.
 503: the worker was lost, or the server ends.
@@ -43,9 +43,9 @@ def success(record: Any) -> Reply:
     return 200, json.dumps(finite(record), separators=(",", ":")).encode()
 
 
-def refusal(status: int, field: str | None, message: str, **more: Any) -> Reply:
+def refusal(status: int, field: str | None, message: str, *, code: str, **more: Any) -> Reply:
     """The reply to a request that is refused."""
-    error = {"field": field, "message": message, **more}
+    error = {"code": code, "field": field, "message": message, **more}
     return status, json.dumps({"error": error}, separators=(",", ":")).encode()
 
 
@@ -57,17 +57,19 @@ def refused(error: RhoplanError) -> Reply:
     message = error.message
     if isinstance(error, TableError):  # where it stands is what one looks for
         more, message = {"row": error.row}, str(error)
-    return refusal(status, dotted(error.field) if error.field else whole, message, **more)
+    return refusal(status, dotted(error.field) if error.field else whole, message, **more, code=error.code)
 
 
 def over_time(seconds: float, task: str, request: dict[str, Any]) -> Reply:
     told = f"this takes longer than {seconds:g} seconds, the limit; {_remedy(task, request)}"
-    return refusal(413, "timeout", told, limit={"seconds": seconds})
+    return refusal(413, "timeout", told, limit={"seconds": seconds}, code="time-limit")
 
 
 def over_memory(memory: int, task: str, request: dict[str, Any]) -> Reply:
     told = f"this needs more memory than {memory / 1e9:g} GB, the limit; {_remedy(task, request)}"
-    return refusal(413, "table" if task in TABLES else "problem", told, limit={"memory_bytes": memory})
+    return refusal(
+        413, "table" if task in TABLES else "problem", told, limit={"memory_bytes": memory}, code="memory-limit"
+    )
 
 
 def _remedy(task: str, request: dict[str, Any]) -> str:
@@ -81,12 +83,14 @@ def _remedy(task: str, request: dict[str, Any]) -> str:
 
 def busy(seconds: float) -> Reply:
     told = f"every worker was busy for {seconds:g} seconds; try again later"
-    return refusal(429, None, told, limit={"wait_seconds": seconds})
+    return refusal(429, None, told, limit={"wait_seconds": seconds}, code="busy")
 
 
 def lost() -> Reply:
-    return refusal(503, None, "the process that worked on this was ended twice, not by us; try again later")
+    return refusal(
+        503, None, "the process that worked on this was ended twice, not by us; try again later", code="worker-lost"
+    )
 
 
 def ending() -> Reply:
-    return refusal(503, None, "the server ends; start it again with rhoplan serve")
+    return refusal(503, None, "the server ends; start it again with rhoplan serve", code="server-ending")

@@ -45,7 +45,9 @@ Whose = shape(
     version=str,
 )
 Doubt = shape("Caution", Caution)
-Wrong = shape("Wrong", says="What is wrong with a text or a case.", field=Text, message=str, line=(maybe(int), None))
+Wrong = shape(
+    "Wrong", says="What is wrong with a text or a case.", code=str, field=Text, message=str, line=(maybe(int), None)
+)
 Chance = shape("Chance", says="An outcome and how likely it is.", outcome=str, probability=Number)
 
 # --- What to do next

@@ -46,7 +46,7 @@ async def while_there(client: Request, work: Coroutine[Any, Any, Reply]) -> Repl
     if doing.done():
         return doing.result()
     doing.cancel()
-    return refusal(400, None, "the client has gone")
+    return refusal(400, None, "the client has gone", code="client-gone")
 
 
 async def disconnected(client: Request) -> None:

@@ -333,8 +333,9 @@ class Health(BaseModel):
 
 
 class Fault(BaseModel):
-    """What is wrong: the field, a sentence, the line of an uploaded text, the row of a table, or a limit met."""
+    """What is wrong: code, field, a sentence, the line of an uploaded text, the row of a table, or a limit met."""
 
+    code: str = Field(description="A stable name of the kind of fault, such as `likelihood-row-sum`.")
     field: str | None
     message: str
     line: int | None = None

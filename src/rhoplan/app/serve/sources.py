@@ -46,6 +46,8 @@ NO_MODEL = Source("tiger")
 class UnknownModel(ProblemError):
     """A name that no model has."""
 
+    code = "unknown-model"
+
 
 @dataclass
 class Kept:

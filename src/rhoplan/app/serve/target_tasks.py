@@ -29,7 +29,7 @@ def meet(asked: Asked) -> dict[str, Any]:
         found = keep(problem, targets, horizon=request["horizon"], minimise=request["minimise"])
     except ProblemError as error:
         field = tuple(names.get(str(part), part) for part in error.field or ())
-        raise ProblemError(error.message, field=field or None) from None
+        raise ProblemError(error.message, field=field or None, code=error.code) from None
     return answer_record(found, trees=request["trees"])
 
 

@@ -112,7 +112,7 @@ class Asked:
         try:
             return self.shelf.problem(source)
         except ProblemError as error:
-            raise ProblemError(error.message, field=error.field).within(field) from None
+            raise ProblemError(error.message, field=error.field, code=error.code).within(field) from None
 
     def agents(self, problem: Problem, **changes: Any) -> list[BoundAgent]:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
@@ -179,7 +179,8 @@ def batch(asked: Asked) -> Record:
             adviser = Adviser(problem, agent, given, unavailable=left, graph=graph, memory=memory)
             first = adviser.first
         except EvidenceError as error:
-            fault = {"field": dotted(error.field) if error.field else "given", "message": error.message}
+            field = dotted(error.field) if error.field else "given"
+            fault = {"code": error.code, "field": field, "message": error.message}
             told.append({"id": case["id"], "advice": None, "error": fault})
             continue
         told.append({"id": case["id"], "advice": records.first_record(problem, adviser.agent, first), "error": None})

@@ -139,17 +139,19 @@ def answer(run: Callable[[Job, Shelf], Any], job: Job, shelf: Shelf, settings: S
         return success(run(job, shelf)), False
     except LimitError as error:
         shelf.drop(job.source)
-        return refusal(413, "problem", str(error), limit={"nodes": settings.nodes}), False
+        return refusal(413, "problem", str(error), limit={"nodes": settings.nodes}, code=error.code), False
     except RhoplanError as error:
         return refused(error), False
     except MemoryError:
         return over_memory(settings.memory, job.task, job.request), True
     except (ArithmeticError, RecursionError, ValueError) as error:
         shelf.drop(job.source)
-        return refusal(422, "problem", f"this cannot be computed: {' '.join(str(error).split())[:200]}"), False
+        return refusal(
+            422, "problem", f"this cannot be computed: {' '.join(str(error).split())[:200]}", code="not-computable"
+        ), False
     except Exception as error:
         shelf.drop(job.source)
-        return refusal(500, None, f"this should not have happened ({type(error).__name__})"), True
+        return refusal(500, None, f"this should not have happened ({type(error).__name__})", code="internal"), True
 
 
 def limit_memory(size: int) -> None:

@@ -45,6 +45,7 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
             f"policy '{path}' must be used with the problem it was solved for, {told['problem']}; '{problem.name}' has "
             "other numbers: solve it again",
             field=("agent",),
+            code="policy-of-another-problem",
         )
     return found
 
@@ -128,10 +129,12 @@ def _read(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
     except ProblemError:
         raise
     except OSError as error:
-        raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
+        raise ProblemError(
+            f"cannot read policy '{path}': {error.strerror or error}", field=("agent",), code="file-unreadable"
+        ) from None
     except Exception:
         raise ProblemError(
-            f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",)
+            f"'{path}' must be a policy saved by rhoplan solve --save; it is not", field=("agent",), code="not-a-policy"
         ) from None
     return {"horizon": None, **told}, arrays
 
@@ -140,6 +143,7 @@ def _changed(path: Path | str) -> ProblemError:
     return ProblemError(
         f"policy '{path}' must be as rhoplan solve --save wrote it; it has been changed since: solve it again",
         field=("agent",),
+        code="policy-changed",
     )
 
 
