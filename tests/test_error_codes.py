@@ -97,8 +97,8 @@ FAULTS = {
 @pytest.mark.parametrize("code", FAULTS)
 def test_a_fault_in_a_file_has_its_code(code: str) -> None:
     with pytest.raises(rhoplan.ModelFileError) as caught:
-        rhoplan.parse_model(MODEL.replace(*FAULTS[code]), file="m.yaml")
-    assert (caught.value.code, caught.value.file) == (code, "m.yaml")
+        rhoplan.loads(MODEL.replace(*FAULTS[code]))
+    assert caught.value.code == code
 
 
 POMDP = """
@@ -144,13 +144,14 @@ def likelihood(rows: Any) -> Any:
         (lambda: likelihood([[1.5, -0.5], [0, 1]]), "probability-range"),
         (lambda: rhoplan.make("no-such-problem"), "unknown-problem"),
         (lambda: rhoplan.make("tiger:speed=3"), "unknown-parameter"),
-        (lambda: rhoplan.make_agent("no-such-agent", rhoplan.make("tiger")), "unknown-agent"),
-        (lambda: rhoplan.make_agent("efe", rhoplan.make("tiger"), horizon=-1), "setting-range"),
-        (lambda: rhoplan.observe_all(rhoplan.make("tiger"), [("look", "yes")]), "unknown-test"),
-        (lambda: rhoplan.observe_all(rhoplan.make("tiger"), [("listen", "yes")]), "unknown-outcome"),
-        (lambda: rhoplan.observe_all(rhoplan.make("tiger"), [("open-left", "done")]), "decision-as-evidence"),
-        (lambda: rhoplan.observe_all(likelihood([[1, 0], [1, 0]]), [("look", "no")]), "impossible-evidence"),
+        (lambda: rhoplan.evaluate("tiger", "no-such-agent"), "unknown-agent"),
+        (lambda: rhoplan.evaluate("tiger", rhoplan.agent("efe", horizon=-1)), "setting-range"),
+        (lambda: rhoplan.make("tiger").belief(given=[("look", "yes")]), "unknown-test"),
+        (lambda: rhoplan.make("tiger").belief(given=[("listen", "yes")]), "unknown-outcome"),
+        (lambda: rhoplan.make("tiger").belief(given=[("open-left", "done")]), "decision-as-evidence"),
+        (lambda: likelihood([[1, 0], [1, 0]]).belief(given=[("look", "no")]), "impossible-evidence"),
     ],
+    ids=str,
 )
 def test_a_fault_in_python_has_its_code(call: Callable[[], Any], code: str) -> None:
     with pytest.raises(rhoplan.RhoplanError) as caught:

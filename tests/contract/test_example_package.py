@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
-import tomllib
 
 from serving import PATIENCE, server
 

@@ -168,7 +168,9 @@ def _refuse_settings(settings: dict[str, Any]) -> None:
 def _check_count(what: str, some: list[Array], other: str, others: list[Array]) -> None:
     if len(some) != len(others):
         raise ProblemError(
-            f"{what} must have as many arrays as {other}, {len(others)}; it has {len(some)}", field=(what,)
+            f"{what} must have as many arrays as {other}, {len(others)}; it has {len(some)}",
+            field=(what,),
+            code="wrong-length",
         )
 
 
@@ -287,6 +289,7 @@ def _joint_names(what: str, given: Names | None, sizes: tuple[int, ...]) -> tupl
         raise ProblemError(
             f"{what} must have {prod(sizes)} names, or {len(sizes)} lists of names; it has {len(given)} lists",
             field=(what,),
+            code="wrong-length",
         )
     lists = enumerate(zip(given, sizes, strict=True))
     parts = [_names(f"{what}[{place}]", part, size) for place, (part, size) in lists]

@@ -27,7 +27,11 @@ def read_problem(path: Path | str, language: str | None = None) -> Problem:
     file = str(path)
     found = language or FORMATS.get(Path(path).suffix.lower())
     if found is None:
-        raise ModelFileError(f"a problem file must end in {in_a_row(FORMATS)}, or its format must be given", file=file)
+        raise ModelFileError(
+            f"a problem file must end in {in_a_row(FORMATS)}, or its format must be given",
+            file=file,
+            code="unknown-file-type",
+        )
     text = _model_text(path) if found in LANGUAGES.values() else read_text(path)
     return parse_problem(text, file=file, language=found)
 
@@ -60,4 +64,6 @@ def _model_text(path: Path | str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise ModelFileError("a model file must be UTF-8 text; this is not", file=str(path), line=line) from None
+        raise ModelFileError(
+            "a model file must be UTF-8 text; this is not", file=str(path), line=line, code="not-text"
+        ) from None
