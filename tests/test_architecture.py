@@ -27,7 +27,7 @@ LAYERS = (
     ("agents",),
     ("scoring",),
     ("io", "problems", "gym"),
-    ("api",),
+    ("solutions", "policies", "api"),
     ("learning",),
     ("advice",),
     ("present",),
