@@ -136,6 +136,6 @@ def checked_jobs(agent: BoundAgent, jobs: int) -> None:
         pickle.dumps(agent)
     except Exception:
         raise AgentError(
-            f"jobs must be 1 for {agent.name}, which cannot be sent to other processes: define its function in a module",
+            f"jobs must be 1 for {agent.name}, which other processes cannot import: define its function in a module",
             field=("jobs",),
         ) from None
