@@ -114,6 +114,17 @@ def test_numbers_of_few_digits_are_divided_by_their_sums():
         ({"D": [1.0]}, "D[0] must have the shape (states,)"),
         ({"D": [np.array([0.5, 0.4])]}, "D[0] must hold probabilities that sum to 1; they sum to 0.9"),
         ({"B": [np.zeros((2, 2, 0))]}, "B[0] must have the shape (2, 2, controls)"),
+        ({"D": np.array([0.5, 0.5])}, "D is a list with one array for each factor"),
+        ({"A": np.eye(2)}, "A is a list with one array for each modality"),
+        ({"C": [np.zeros((2, 5))]}, "depend on time"),
+        ({"B": [np.eye(2)[None, :, :, None]]}, "batch axis"),
+        ({"states": "ab"}, "states must be a list of 2 names"),
+        ({"states": ["a"]}, "states must have 2 names; there are 1"),
+        ({"states": [["a", "b"], ["c", "d"]]}, "states must have 2 names, or 1 lists of names; it has 2 lists"),
+        ({"observations": [["a"]]}, "observations[0] must have 2 names"),
+        ({"actions": ["a", "b"]}, "actions must have 1 names"),
+        ({"batch_size": 3}, "batch_size"),
+        ({"use_utility": True}, "not use_utility"),
     ],
 )
 def test_lists_of_pymdp_that_are_no_problem_are_refused(lists, words):
@@ -136,6 +147,11 @@ def test_lists_of_pymdp_are_one_block():
 
     problem = rhoplan.from_pymdp([first, second], moves, liked, prior, discount=0.9)
 
+    names = {"states": [["a", "b"], ["x", "y", "z"]], "actions": [["stay", "flip"], ["drift"]]}
+    named = rhoplan.from_pymdp([first, second], moves, liked, prior, **names, observations=[*"012345"])
+    assert named.states == ("a/x", "a/y", "a/z", "b/x", "b/y", "b/z")
+    assert named.actions == ("stay/drift", "flip/drift")
+    assert named.observations == (*"012345",)
     np.testing.assert_allclose(problem.prior, np.outer(*prior).ravel())
     assert len(problem.menu("here")) == 2
     assert problem.menu("here")[0].outcomes[:2] == ("0/0", "0/1")

@@ -23,7 +23,16 @@ from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solution import Progress
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import Policy
-from rhoplan.policies import Evaluation, PolicyLike, followed, names, policy_of, with_horizon_of
+from rhoplan.policies import (
+    Evaluation,
+    PolicyLike,
+    checked_jobs,
+    checked_steps,
+    followed,
+    names,
+    policy_of,
+    with_horizon_of,
+)
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from rhoplan.scoring import simulate as simulation
 from rhoplan.scoring.episode_table import Episodes
@@ -189,7 +198,7 @@ def evaluate(
     """
     found = resolve_problem(problem)
     truth = None if world is None else resolve_problem(world)
-    evaluation = Evaluation(found, truth, max_steps)
+    evaluation = Evaluation(found, truth, checked_steps(max_steps))
     if isinstance(policy, Mapping):
         several = dict(policy)
     elif isinstance(policy, list | tuple):
@@ -216,9 +225,11 @@ def simulate(
     call. The other parameters are those of `evaluate`.
     """
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    checked_jobs(agent, jobs)
     found = simulation.simulate(
-        where, agent, world=truth, seeds=_seeds(seeds), episodes=episodes, cap=max_steps, jobs=jobs, progress=progress
-    )
+        where, agent, world=truth, seeds=_seeds(seeds), episodes=episodes, cap=checked_steps(max_steps), jobs=jobs,
+        progress=progress,
+    )  # fmt: skip
     return score_from_estimate(found)
 
 
@@ -235,9 +246,11 @@ def episodes(
 ) -> Episodes:
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    checked_jobs(agent, jobs)
     return simulation.simulate_episodes(
-        where, agent, world=truth, seeds=_seeds(seeds), episodes=episodes, cap=max_steps, jobs=jobs, progress=progress
-    )
+        where, agent, world=truth, seeds=_seeds(seeds), episodes=episodes, cap=checked_steps(max_steps), jobs=jobs,
+        progress=progress,
+    )  # fmt: skip
 
 
 def episode(
@@ -254,7 +267,7 @@ def episode(
         raise AgentError(f"seed must be at least 0; it is {seed}", field=("seed",))
     one = policy_of(found, policy)
     found, truth = with_horizon_of(one, found, truth)
-    return episode_steps(found, one, seed=seed, world=truth or found, max_steps=max_steps or found.cap)
+    return episode_steps(found, one, seed=seed, world=truth or found, max_steps=checked_steps(max_steps) or found.cap)
 
 
 def decide(

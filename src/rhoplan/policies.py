@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from reprlib import repr as shortened
 from typing import TypeAlias
@@ -12,7 +13,7 @@ from rhoplan.agents.planned import AgentPolicy
 from rhoplan.agents.planners.external import PolicyRule
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.belief import Belief
-from rhoplan.errors import LimitError, WrongKind
+from rhoplan.errors import AgentError, LimitError, WrongKind
 from rhoplan.graph.graph import Graph
 from rhoplan.model import limited
 from rhoplan.model.problem import Problem
@@ -118,3 +119,23 @@ def names(policies: Sequence[PolicyLike]) -> list[str]:
         number = sum(known == name or known.startswith(f"{name} #") for known in names)
         names.append(f"{name} #{number + 1}" if number else name)
     return names
+
+
+def checked_steps(max_steps: int | None) -> int | None:
+    """`max_steps`, if it is a limit of steps."""
+    if max_steps is not None and max_steps < 1:
+        raise AgentError(f"max_steps must be at least 1; it is {max_steps}", field=("max_steps",))
+    return max_steps
+
+
+def checked_jobs(agent: BoundAgent, jobs: int) -> None:
+    """Refuse several processes for a policy that cannot be sent to them."""
+    if jobs <= 1:
+        return
+    try:
+        pickle.dumps(agent)
+    except Exception:
+        raise AgentError(
+            f"jobs must be 1 for {agent.name}, which other processes cannot import: define its function in a module",
+            field=("jobs",),
+        ) from None

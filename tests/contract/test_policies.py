@@ -263,6 +263,14 @@ def test_what_is_no_policy_is_refused_with_what_would_be(policy: Any, words: tup
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("settings", "word"), [({"jobs": 2}, "jobs"), ({"max_steps": 0}, "max_steps")], ids=["jobs", "max-steps"]
+)
+def test_settings_of_a_simulation_are_refused_by_their_names(settings: Any, word: str) -> None:
+    with pytest.raises(rp.AgentError, match=word):
+        rp.simulate("tiger", lambda belief: "listen", episodes=10, **settings)
+
+
 def test_too_many_beliefs_are_refused_naming_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rhoplan.policies.MOST_BELIEFS", 3)
     with pytest.raises(rp.LimitError, match=r"rhoplan\.simulate"):

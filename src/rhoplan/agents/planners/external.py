@@ -84,6 +84,11 @@ class ExternalPlanner(GraphPlanner):
         return tuple(setting.name for setting in SETTINGS.values() if setting.of == "planner" and setting.word in own)
 
     @property
+    def is_timed(self) -> bool:
+        """False: limits of time are for `solve`, and the policy that it returns depends on the belief only."""
+        return False
+
+    @property
     def simulations(self) -> int | None:
         """Simulations per decision, if it has that setting."""
         return getattr(self.planner, "simulations", None)
