@@ -80,13 +80,14 @@ def _entropy(beliefs: np.ndarray) -> np.ndarray:
     return -(beliefs * np.log(np.where(beliefs > 0, beliefs, 1.0))).sum(axis=-1)
 
 
-def pomdp(seed: int, *, weight: float | None = None, discount: float | None = None) -> Drawn:
+def pomdp(seed: int, *, weight: float | None = None, discount: float | None = None, states: int | None = None) -> Drawn:
     """Dense, sparse, low discount, finite horizon, goal at discount 1 or mixed observability, by seed.
 
-    A weight or a discount that is given replaces the one of the family; everything else stays the same.
+    A weight, a discount or a number of states that is given replaces the drawn one.
     """
     rng, family = Random(f"pomdp {seed}"), seed % 6
-    states, actions, observations = rng.choice([2, 3, 4, 5]), rng.choice([2, 3]), rng.choice([2, 3])
+    count, actions, observations = rng.choice([2, 3, 4, 5]), rng.choice([2, 3]), rng.choice([2, 3])
+    name, states = (f"drawn-{seed}", count) if states is None else (f"wide-{seed}", states)
     if family in (2, 3):
         states, actions, observations = min(states, 3), 2, 2
     nonzero = rng.choice([1, 2]) if family in (1, 4) else states
@@ -120,7 +121,7 @@ def pomdp(seed: int, *, weight: float | None = None, discount: float | None = No
         steps = rng.choice([2, 3, 4, 5])
         options += ("--horizon", str(steps))
         value = (float(arrays.value(steps, weight, discount)[0]),) * 2
-    return Drawn(f"drawn-{seed}.pomdp", arrays.text(discount), options, value)
+    return Drawn(f"{name}.pomdp", arrays.text(discount), options, value)
 
 
 def run_once(seed: int) -> Drawn:
