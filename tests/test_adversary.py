@@ -25,7 +25,7 @@ from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
 from bridge import Step, bands, flips, make_pathway, path_of, policy_steps
-from rhoplan.planning.certified.solve import solve
+from bridge import solve_bounds as solve
 
 MODELS = 200
 

@@ -12,10 +12,9 @@ import pytest
 
 import oracle
 import rhoplan
-from bridge import observe_all
+from bridge import AGENTS, BoundAgent, make_agent, observe_all
+from bridge import decide_at as decide
 from oracle import Goal, Model
-from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
-from rhoplan.agents.policy import decide
 from strategies import Case, Limits, built, dice, other_world, random_case, symmetric_case
 
 CLOSE = 1e-9

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import cut_off_worth, has_commits, is_endless, largest_payment, main, path_of
-from rhoplan.agents.agent import make_agent
-from rhoplan.scoring.simulate import simulate_episodes
+from bridge import cut_off_worth, has_commits, is_endless, largest_payment, main, make_agent, path_of, simulate_episodes
 from strategies import Draw, dice, distribution, laws
 from test_pomdp_files import TIGER, joint, value
 

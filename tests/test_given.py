@@ -9,10 +9,8 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import write_pomdp
-from rhoplan.agents.agent import make_agent
-from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.simulate import simulate_episodes
+from bridge import make_agent, simulate_episodes, write_pomdp
+from bridge import solve_bounds as solve
 
 TIGER = rhoplan.make("tiger")
 EFE = make_agent("efe", TIGER)

@@ -14,22 +14,23 @@ from gymnasium.utils.env_checker import check_env
 
 import rhoplan
 from bridge import (
+    PROBLEMS,
+    BoundAgent,
     draw_outcome,
     draw_state,
     environment_id,
     initial,
+    make_agent,
     observe,
     outcome_for,
     outcome_order,
     path_of,
     register_environments,
+    simulate_episodes,
 )
+from bridge import decide_at as decide
 from rhoplan import END, Action, Factor, Problem, Test
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import decide
 from rhoplan.gym import ProblemEnv, make_env
-from rhoplan.problems.registry import PROBLEMS
-from rhoplan.scoring.simulate import simulate_episodes
 
 NAMES = sorted(PROBLEMS)
 

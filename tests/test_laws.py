@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 import rhoplan
 from bridge import (
     NATS_PER_BIT,
+    BoundAgent,
+    FunctionUtility,
     Graph,
     Plan,
     branch,
@@ -21,14 +23,13 @@ from bridge import (
     information,
     initial,
     lookahead_value,
+    make_agent,
     observe_all,
     per_nat,
     predict,
     update,
 )
 from oracle import Model
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.planning.utility import FunctionUtility
 from strategies import Case, Limits, built, cases, laws
 
 CLOSE = 1e-9

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import RESERVED, _guarded, as_dense, lookahead_value, parse_pomdp, write_pomdp
+from bridge import RESERVED, _guarded, as_dense, lookahead_value, make_agent, parse_pomdp, write_pomdp
 from rhoplan import ModelFileError
-from rhoplan.agents.agent import make_agent
 from strategies import Draw, dice, distribution, laws, random_case
 
 TIGER = """# Cassandra's tiger

@@ -35,10 +35,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Array, Situation, entropy, information, observe
-from rhoplan import Problem
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import Recommendation, decide
+from bridge import Array, Situation, entropy, information, make_agent, observe
+from bridge import decide_at as decide
+from rhoplan import Problem, Recommendation
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from bridge import Cell, Claim, Quote, cell, published, select
+from bridge import AGENTS, Cell, Claim, Quote, cell, published, select
 from bridge import PaperPart as Part
 from bridge import PaperRow as Row
 from bridge import PaperTable as Table
 from rhoplan import make
-from rhoplan.agents.agent import AGENTS
 
 PAPER = Path(__file__).resolve().parents[3] / "shared" / "paper"
 

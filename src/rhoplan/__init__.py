@@ -5,7 +5,7 @@
     >>> rhoplan.decide(tiger, "efe").choice
     'listen'
     >>> rhoplan.evaluate(tiger, "efe")
-    Score(reward 5.15993, tests 2.55034, success 97.0%; exact)
+    Score(reward 5.15992, tests 4.23887, success 0.994534, truncated 0; exact)
 
 `PUBLIC` lists the public names. They are loaded when first used, so that importing rhoplan, or asking the command line
 for help, does not wait for the engine.

@@ -9,8 +9,7 @@ import rhoplan
 from adversary.files import Record, as_json, as_yaml, draw_file
 from adversary.oracle import Evidence, Goal, Places, TooLarge
 from adversary.plain import PlainModel, read
-from bridge import parse_model
-from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
+from bridge import AGENTS, BoundAgent, make_agent, parse_model
 
 DEEPEST = 4
 

@@ -11,7 +11,7 @@ import rhoplan
 from adversary.case import Case, parsed
 from adversary.files import Record
 from adversary.ledger import Ledger
-from rhoplan.agents.agent import BoundAgent
+from bridge import BoundAgent
 
 BITS, TESTS, HORIZON = 6, 36, 3
 """64 states; about 50,000 situations three tests ahead."""

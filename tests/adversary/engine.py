@@ -10,10 +10,10 @@ from adversary.ledger import LOG_NOISE, Ledger
 from adversary.oracle import Evidence, Goal, ImpossibleOutcome, Oracle, Places
 from adversary.plain import read
 from adversary.scores import Account, follow
-from bridge import observe_all
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import Recommendation, decide
-from rhoplan.planning.certified.solve import solve
+from bridge import BoundAgent, make_agent, observe_all
+from bridge import decide_at as decide
+from bridge import solve_bounds as solve
+from rhoplan import Recommendation
 
 SQUARES = 1e-3
 """Squares may be apart by this times what numbers may: a spread is the root of a difference of squares."""

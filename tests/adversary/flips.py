@@ -6,8 +6,7 @@ from adversary.case import Case, action_name
 from adversary.ledger import Ledger
 from adversary.oracle import Evidence, Goal, Oracle, Places
 from adversary.plain import PlainModel, Row, exact
-from bridge import Edge, Flip, flips
-from rhoplan.agents.agent import BoundAgent
+from bridge import BoundAgent, Edge, Flip, flips
 
 GRID = 5
 """Values that are looked at between a number's own and the nearest change."""

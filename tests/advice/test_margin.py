@@ -20,11 +20,12 @@ from bridge import (
     Drawing,
     Followed,
     Graph,
-    Policy,
+    GraphPolicy,
     _guarded,
     as_text,
     first_lead,
     lead_of,
+    make_agent,
     make_report,
     page,
     proven_lead,
@@ -32,10 +33,9 @@ from bridge import (
     turnover,
 )
 from bridge import case_advice as advise
+from bridge import decide_at as decide
 from bridge import make_pathway as pathway
 from rhoplan import AgentError, make
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
 from strategies import Limits, Model, built, cases
 
 SMALL = Limits(states=3, tests=3)
@@ -155,7 +155,7 @@ def test_turnover_is_what_following_the_plan_wins_and_loses(case, weight):
     model = Model(case.model.prior, [(c, rows, False) for c, rows, _ in case.model.tests], case.model.commits)
     problem = built(model).problem
     agent = make_agent("planning-ig", problem, horizon=len(model.tests) + 1, weight=weight)
-    policy = Policy(Graph(problem), agent)
+    policy = GraphPolicy(Graph(problem), agent)
     followed = Followed(policy)
     spent = -sum(
         float(layer.acts.mass @ np.where(layer.acts.slot >= 0, layer.acts.reward, 0.0)) for layer in followed.layers
@@ -180,7 +180,7 @@ def test_every_way_to_ask_says_the_same(name):
 
 def test_the_setting_is_the_agents_own_where_another_decides_alike():
     problem = two_tests(5.1)
-    policy = Policy(Graph(problem), planned(problem, near=0.0))
+    policy = GraphPolicy(Graph(problem), planned(problem, near=0.0))
     assert first_lead(planned(problem, near=0.05), policy, policy.graph.root).about_as_good
 
 

@@ -14,9 +14,19 @@ from typing import Any
 
 import pytest
 
-from bridge import COMMANDS, ELSEWHERE, FURTHER, NAMES, Graph, _guarded, declared, further_commands, path_of
-from rhoplan.agents.agent import AGENTS
-from rhoplan.problems.registry import PROBLEMS
+from bridge import (
+    AGENTS,
+    COMMANDS,
+    ELSEWHERE,
+    FURTHER,
+    NAMES,
+    PROBLEMS,
+    Graph,
+    _guarded,
+    declared,
+    further_commands,
+    path_of,
+)
 
 Result = tuple[int, str, str]
 

@@ -24,6 +24,7 @@ httpx = pytest.importorskip("httpx")
 
 from bridge import (  # noqa: E402
     FORMATS,
+    PROBLEMS,
     WORKED_MODELS,
     Case,
     Desk,
@@ -37,6 +38,7 @@ from bridge import (  # noqa: E402
     dotted,
     find_source,
     main,
+    make_agent,
     model_record,
     overridden,
     replay,
@@ -44,10 +46,8 @@ from bridge import (  # noqa: E402
     write_model,
 )
 from bridge import WorkerJob as Job  # noqa: E402
+from bridge import decide_at as decide  # noqa: E402
 from rhoplan import ProblemError, RhoplanError, make  # noqa: E402
-from rhoplan.agents.agent import make_agent  # noqa: E402
-from rhoplan.agents.policy import decide  # noqa: E402
-from rhoplan.problems.registry import PROBLEMS  # noqa: E402
 from serving import PATIENCE, server  # noqa: E402
 from test_drn_files import MAZE  # noqa: E402
 from test_pomdp_files import TIGER  # noqa: E402

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Situation, check_menu, check_world, initial, main, observe
+from bridge import BoundAgent, Situation, check_menu, check_world, initial, main, make_agent, observe
+from bridge import decide_at as decide
+from bridge import estimate as simulate
 from rhoplan import Action, Problem, ProblemError
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.scoring.simulate import simulate
 
 SEEDS = (42, 123)
 

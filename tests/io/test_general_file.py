@@ -12,10 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import Array, FixedMenu, Visible, as_dense, branch, initial, model_record, parse_model, path_of, write_model
+from bridge import (
+    Array,
+    FixedMenu,
+    Visible,
+    as_dense,
+    branch,
+    initial,
+    make_agent,
+    model_record,
+    parse_model,
+    path_of,
+    write_model,
+)
 from parted import drawn
 from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem
-from rhoplan.agents.agent import make_agent
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-components.yaml"
 

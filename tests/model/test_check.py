@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import rhoplan
+from bridge import PROBLEMS
 from rhoplan import END, Action, Factor, Problem, ProblemError, check_problem
-from rhoplan.problems.registry import PROBLEMS
 
 LOOK = Action("look", np.array([-1.0, -1.0]), np.array([[0.9, 0.1], [0.2, 0.8]]), ("no", "yes"), ("there", "there"))
 LEAVE = Action("leave", np.zeros(2), np.ones((2, 1)), ("done",), (END,))

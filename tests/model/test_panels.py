@@ -10,6 +10,7 @@ from bridge import (
     MOST_OUTCOMES,
     all_tests,
     flips,
+    make_agent,
     observe_all,
     parameters,
     parse_model,
@@ -18,10 +19,9 @@ from bridge import (
     write_model,
 )
 from bridge import case_advice as advise
+from bridge import decide_at as decide
+from bridge import solve_bounds as solve
 from rhoplan import EvidenceError, ModelFileError, Problem, ProblemError, panel
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.planning.certified.solve import solve
 from test_model_file import assert_same
 
 WARD = """\

@@ -7,13 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from bridge import Done, FlatMenu, flips, observe_all
+from bridge import Done, FlatMenu, flips, make_agent, observe_all
+from bridge import decide_at as decide
+from bridge import estimate as simulate
+from bridge import exact_score as evaluate
+from bridge import solve_bounds as solve
 from rhoplan import Commit, EvidenceError, Problem, ProblemError, Test, observe_then_commit
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.simulate import simulate
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
 

@@ -9,7 +9,7 @@ import pytest
 
 import rhoplan
 from bridge import ErrandPlan, ErrandPolicy, path_of
-from rhoplan.planning.certified.solve import solve
+from bridge import solve_bounds as solve
 from seeming import BESIDE, FORCED, SHUFFLED, TRAP, made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")

@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import FixedMenu, FollowRule, Situation, _guarded, branch, initial
+from bridge import BoundAgent, FixedMenu, FollowRule, Situation, _guarded, branch, initial
+from bridge import solve_bounds as solve
 from rhoplan import END, Action, Factor, Problem, with_horizon
-from rhoplan.agents.agent import BoundAgent
-from rhoplan.planning.certified.solve import solve
 
 WEIGHTS = (0.0, 1.0)
 

@@ -7,8 +7,8 @@ import pytest
 
 import rhoplan
 from bridge import _ends, _staying, given, splits
+from bridge import solve_bounds as solve
 from rhoplan import ProblemError
-from rhoplan.planning.certified.solve import solve
 from test_supports import SEEDS, moved, problem_of
 
 HARD = (34, 99, 174, 323, 353, 354, 358, 619)

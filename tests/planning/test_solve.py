@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Bounds, entropy, lookahead_value
+from bridge import AGENTS, Bounds, entropy, lookahead_value, make_agent
+from bridge import solve_bounds as solve
 from oracle import Model
-from rhoplan.agents.agent import AGENTS, make_agent
-from rhoplan.planning.certified.solve import solve
 from serving import PATIENCE
 from strategies import Case, Limits, built, random_case
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import Case, _guarded, digest, read_signed, signed
-from rhoplan.agents.agent import make_agent
+from bridge import Case, _guarded, digest, make_agent, read_signed, signed
 
 
 def verify(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:

@@ -8,12 +8,21 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import PUBLISHED_SEEDS, Situation, available, branch, coupling, initial
+from bridge import (
+    PUBLISHED_SEEDS,
+    BoundAgent,
+    Situation,
+    available,
+    branch,
+    coupling,
+    initial,
+    make_agent,
+    simulate_episodes,
+)
+from bridge import decide_at as decide
+from bridge import estimate as simulate
 from rhoplan import END, Problem, ProblemError
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import decide
 from rhoplan.gym import ProblemEnv
-from rhoplan.scoring.simulate import simulate, simulate_episodes
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
 ROCKSAMPLE = {

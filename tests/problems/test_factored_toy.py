@@ -12,12 +12,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import ENDED, Graph, Plan, Situation, branch, information, initial, observe_all, predict
+from bridge import (
+    ENDED,
+    BoundAgent,
+    Graph,
+    Plan,
+    Situation,
+    branch,
+    information,
+    initial,
+    make_agent,
+    observe_all,
+    predict,
+)
+from bridge import decide_at as decide
+from bridge import estimate as simulate
+from bridge import solve_bounds as solve
 from rhoplan import Information
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.simulate import simulate
 from strategies import laws
 
 CLOSE = 1e-9

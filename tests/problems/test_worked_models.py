@@ -9,11 +9,20 @@ import re
 import pytest
 
 import rhoplan
-from bridge import WORKED_MODELS, Situation, _guarded, branch, initial, model_record, parse_model, write_model
+from bridge import (
+    PROBLEMS,
+    WORKED_MODELS,
+    Situation,
+    _guarded,
+    branch,
+    initial,
+    make_agent,
+    model_record,
+    parse_model,
+    write_model,
+)
+from bridge import solve_bounds as solve
 from rhoplan import Problem, ProblemError
-from rhoplan.agents.agent import make_agent
-from rhoplan.planning.certified.solve import solve
-from rhoplan.problems.registry import PROBLEMS
 from serving import PATIENCE
 from test_model_file import assert_same
 

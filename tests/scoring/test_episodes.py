@@ -10,6 +10,7 @@ import pytest
 
 import rhoplan
 from bridge import (
+    AGENTS,
     BLOCK,
     LARGEST_SEED,
     PUBLISHED_SEEDS,
@@ -18,14 +19,15 @@ from bridge import (
     Walk,
     draw_state,
     initial,
+    make_agent,
     observe,
     outcome_for,
     path_of,
+    simulate_episodes,
 )
+from bridge import decide_at as decide
+from bridge import estimate as simulate
 from rhoplan import END, Action, AgentError, ImpossibleEvidence
-from rhoplan.agents.agent import AGENTS, make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.scoring.simulate import simulate, simulate_episodes
 
 FALSE_ALARM_SE = 6.0
 """A mean strays this many standard errors with probability 2e-9; hundreds of comparisons stay below 1e-6."""

@@ -14,11 +14,20 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import NEGLIGIBLE, Array, Tally, Visible, draw_state, initial, observe, outcome_for
+from bridge import (
+    NEGLIGIBLE,
+    Array,
+    Tally,
+    Visible,
+    draw_state,
+    initial,
+    make_agent,
+    observe,
+    outcome_for,
+    simulate_episodes,
+)
+from bridge import decide_at as decide
 from rhoplan import END, Action, Factor, Problem
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
-from rhoplan.scoring.simulate import simulate_episodes
 
 SEED, EPISODES = 42, 30
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Followed, Graph, Policy, entropy, initial, observe
-from rhoplan.agents.agent import make_agent
+from bridge import Followed, Graph, GraphPolicy, entropy, initial, make_agent, observe
 from weak import weak_tests
 
 PROBLEMS = {
@@ -26,7 +25,7 @@ PROBLEMS = {
 def test_what_cases_come_to_is_what_one_counts_case_by_case(name: str, cap: int) -> None:
     problem = PROBLEMS[name]
     graph = Graph(problem)
-    policy = Policy(graph, make_agent("planning-ig", problem, weight=5.0, horizon=2, planner="exact"))
+    policy = GraphPolicy(graph, make_agent("planning-ig", problem, weight=5.0, horizon=2, planner="exact"))
     ends = np.zeros((len(problem.flat.commits), len(problem.states)))
     stops: dict[int, float] = defaultdict(float)
     met: dict[int, float] = defaultdict(float)

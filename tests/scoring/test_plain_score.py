@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import initial, observe, parse_model
+from bridge import decide_at as decide
+from bridge import initial, make_agent, observe, parse_model
 from rhoplan import END
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
 from test_plain_episodes import YARD
 
 

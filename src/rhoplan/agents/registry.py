@@ -47,11 +47,14 @@ def planner_row(name: str, planner: Any) -> Registered:
     """The row of a subclass of `Planner`; its fields are its settings."""
     if not callable(getattr(planner, "solve", None)) or not isinstance(planner, type):
         raise AgentError(
-            f"planner '{name}' must be a class with the method solve(problem, objective); it is {planner!r}"
+            f"planner '{name}' must be a class with a method solve(problem, objective); it is {planner!r}",
+            field=("planner",),
         )
     called: object = getattr(planner, "name", name)
     if called != name:
-        raise AgentError(f"planner '{name}' must have that name as its attribute `name`; it has {called!r}")
+        raise AgentError(
+            f"planner '{name}' must have that name as its attribute `name`; it has {called!r}", field=("planner",)
+        )
     own = [one.name for one in fields(planner)] if is_dataclass(planner) else []
     takes = tuple(setting for field, setting in PLANNER_SETTINGS.items() if field in own)
     return Registered(about_of(planner), planner, takes, bool(getattr(planner, "samples", False)))
@@ -68,7 +71,9 @@ def utility_row(name: str, utility: Any) -> Registered:
         return utility if hasattr(utility, "going") else FunctionUtility(utility, name=name)
 
     if not callable(utility) and not hasattr(utility, "going"):
-        raise AgentError(f"utility '{name}' must be a function (beliefs, action) -> array; it is {utility!r}")
+        raise AgentError(
+            f"utility '{name}' must be a function (beliefs, action) -> array; it is {utility!r}", field=("utility",)
+        )
     return Registered(about_of(utility), make)
 
 
