@@ -473,7 +473,7 @@ def test_nobody_need_listen(tmp_path):
 )
 def test_short_commands_do_not_import_what_they_do_not_need(arguments: list[str], packages: tuple[str, ...]) -> None:
     code = (
-        "import sys\nfrom rhoplan.app.cli import main\ntry:\n    main(sys.argv[1:])\nfinally:\n"
+        "import runpy, sys\ntry:\n    runpy.run_module('rhoplan', run_name='__main__')\nfinally:\n"
         f"    print('imported:', *[name for name in {packages} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
