@@ -13,31 +13,34 @@ from bridge import make_agent, simulate_episodes, write_pomdp
 from bridge import solve_bounds as solve
 
 TIGER = rhoplan.make("tiger")
-EFE = make_agent("efe", TIGER)
+
+PUBLIC = {
+    "decide": rhoplan.decide,
+    "evaluate": rhoplan.evaluate,
+    "simulate": lambda problem, agent: rhoplan.simulate(problem, agent, episodes=3),
+    "episodes": lambda problem, agent: rhoplan.episodes(problem, agent, episodes=3),
+    "episode": rhoplan.episode,
+}
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        lambda problem: solve(problem),
-        lambda problem: make_agent("efe", problem),
-        lambda problem: rhoplan.decide(problem, EFE),
-        lambda problem: rhoplan.evaluate(problem, EFE),
-        lambda problem: rhoplan.simulate(problem, EFE),
-        lambda problem: simulate_episodes(problem, EFE),
-    ],
-)
-def test_a_name_is_no_problem(verb: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("name", PUBLIC)
+def test_names_of_problems_and_agents_are_accepted_and_other_things_refused(name: str) -> None:
+    PUBLIC[name]("tiger", "efe")
+    with pytest.raises(rhoplan.WrongKind, match="it is None"):
+        PUBLIC[name](None, "efe")
+    with pytest.raises(TypeError, match="it is None"):
+        PUBLIC[name](TIGER, None)
+
+
+@pytest.mark.parametrize("take", [solve, lambda problem: make_agent("efe", problem)], ids=["solve", "make_agent"])
+def test_the_engine_takes_problems_only(take: Callable[[Any], Any]) -> None:
     with pytest.raises(rhoplan.RhoplanError, match=r"expected a problem, as rhoplan\.make gives it; found 'tiger'$"):
-        verb("tiger")
-    with pytest.raises(TypeError, match="found None"):
-        verb(None)
+        take("tiger")
 
 
-@pytest.mark.parametrize("verb", [rhoplan.decide, rhoplan.evaluate, rhoplan.simulate, simulate_episodes])
-def test_a_name_is_no_agent(verb: Callable[..., Any]) -> None:
-    with pytest.raises(rhoplan.RhoplanError, match=r"expected an agent, as rhoplan\.make_agent gives it; found 'efe'$"):
-        verb(TIGER, "efe")
+def test_the_engine_takes_agents_only() -> None:
+    with pytest.raises(rhoplan.RhoplanError, match=r"expected an agent, as rhoplan\.agent gives it; found 'efe'$"):
+        simulate_episodes(TIGER, "efe")
 
 
 def test_a_problem_is_named_or_the_path_of_a_file(tmp_path: Path) -> None:

@@ -128,6 +128,8 @@ def test_a_policy_offers_what_it_says_and_refuses_the_rest(made: Made, tmp_path:
     if "action_values" in made.has.split():
         values = policy.action_values(start)
         assert set(values) == set(policy.belief(start).actions)
+        if policy.value_kind == "lookahead":
+            assert policy.value(start) == max(row.value for row in values.rows)
         for row in values.rows:
             terms = row.reward + row.weighted_information + row.continuation
             assert row.value == pytest.approx(terms, rel=1e-12, nan_ok=True)
@@ -233,11 +235,45 @@ def test_a_solution_is_a_policy_between_its_bounds() -> None:
 
 def test_a_policy_of_a_horizon_is_evaluated_in_the_problem_with_that_horizon() -> None:
     tiger = rp.make("tiger")
-    best = rp.solve(tiger, horizon=2, gap=1e-6)
-    score = rp.evaluate(tiger, best)
-    assert score.reward == pytest.approx(best.lower, abs=1e-5)
-    assert score.tests <= 2
-    assert best.action(tiger.belief(given=[("listen", "hear-left")])) in tiger.actions
+    for horizon in (1, 2, 3):
+        best = rp.solve(tiger, horizon=horizon, gap=1e-6)
+        score = rp.evaluate(tiger, best)
+        assert score.reward == pytest.approx(best.lower, abs=1e-5)
+        assert len(score.tests_distribution) <= horizon + 1
+        assert best.action(tiger.belief(given=[("listen", "hear-left")])) in tiger.actions
+
+
+def test_a_blind_policy_earns_at_least_its_value() -> None:
+    """Inspecting for ever: nothing ends, and every action may cost something."""
+    keep = [[1.0, 0.0], [0.0, 1.0]]
+    machine = rp.from_arrays(
+        T=[[[0.9, 0.1], [0.0, 1.0]], keep, [[1.0, 0.0], [1.0, 0.0]]],
+        Z=[[[0.5, 0.5], [0.5, 0.5]], [[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.5, 0.5]]],
+        R=[[5.0, -0.5, -12.0], [-3.0, -0.5, -12.0]],
+        discount=0.5,
+    )
+    policy = blind(machine)
+    value, score = policy.value(machine.belief()), rp.evaluate(machine, policy, max_steps=60)
+    assert -math.inf < value < 0
+    assert value <= score.discounted + score.discounted_tail
+    assert policy.value_kind == "lower bound"
+
+
+def test_a_utility_without_a_weight_has_its_own() -> None:
+    own, given = rp.Objective(utility=rp.NegativeEntropy(2.0)), rp.Objective(2.0, utility=rp.NegativeEntropy())
+    assert own.information_weight == 2.0
+    values = [rp.Lookahead(2).solve(rp.make("tiger"), one).action_values([0.4, 0.6]) for one in (own, given)]
+    assert values[0] == values[1]
+    assert values[0]["listen"].weighted_information < 0
+
+
+def test_counts_of_events_are_in_every_score() -> None:
+    name, agent = "rocksample:n=3,k=1", "greedy"
+    exact, estimate = rp.evaluate(name, agent), rp.simulate(name, agent, episodes=200, seeds=3)
+    assert set(exact.tallies) == set(estimate.tallies) == {"good", "bad"}
+    for event, mean in exact.tallies.items():
+        assert abs(estimate.tallies[event] - mean) <= 6 * max(estimate.se[event], 0.05)
+        assert event in exact.to_frame().index
 
 
 def test_another_world_and_a_limit_of_steps() -> None:

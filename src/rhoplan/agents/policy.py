@@ -177,7 +177,7 @@ def decide(
     With a finite precision the choice is the most probable action. `seed` is for planners that sample.
     """
     expect(problem, Problem, "make")
-    expect(agent, BoundAgent, "make_agent")
+    expect(agent, BoundAgent, "agent")
     graph = shared_graph(problem)
     situation = situation.situation if isinstance(situation, Belief) else situation or initial(problem)
     if situation.visible is END:

@@ -71,7 +71,7 @@ def evaluate(
     Not covered: problems with so many places and factors that the reachable graph does not fit (LimitError says so).
     """
     expect(problem, Problem, "make")
-    expect(agent, BoundAgent, "make_agent")
+    expect(agent, BoundAgent, "agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",), code="setting-range")

@@ -154,7 +154,7 @@ def simulate_episodes(
 ) -> Episodes:
     """The episodes themselves. The result does not depend on `jobs`; `progress` is told how many are done since."""
     expect(problem, Problem, "make")
-    expect(agent, BoundAgent, "make_agent")
+    expect(agent, BoundAgent, "agent")
     if episodes < 1 or not seeds:
         raise AgentError(
             f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}",
