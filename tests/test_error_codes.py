@@ -151,7 +151,7 @@ def likelihood(rows: Any) -> Any:
         (lambda: rhoplan.make("tiger").belief(given=[("open-left", "done")]), "decision-as-evidence"),
         (lambda: likelihood([[1, 0], [1, 0]]).belief(given=[("look", "no")]), "impossible-evidence"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "call",
 )
 def test_a_fault_in_python_has_its_code(call: Callable[[], Any], code: str) -> None:
     with pytest.raises(rhoplan.RhoplanError) as caught:
