@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rhoplan.graph.row_index import grown, spans
 from rhoplan.model.observe_then_commit import best_commits
@@ -64,6 +63,7 @@ class ActionTable:
         self.actions: list[Action] = []
         self.kernels: list[Action] = []
         self.terminal_sets: list[TerminalActions] = []
+        self._terminal_kernels: list[list[int]] = []
         self._kernel_ids: dict[Hashable, int] = {}
         self._terminal_ids: dict[Hashable, int] = {}
         nothing = np.empty(0, dtype=np.int64)
@@ -88,10 +88,10 @@ class ActionTable:
             found = self._targets[places]
         return found
 
-    def is_test(self, actions: Ids) -> NDArray[np.bool_]:
-        """Whether (n,) actions (n,) that are not terminal have more than one outcome."""
-        result: NDArray[np.bool_] = self.outcomes[actions] > 1
-        return result
+    def target(self, actions: Ids, outcomes: Ids) -> Ids:
+        """The observable state that one outcome (n,) of each of actions (n,) leads to, or ENDED."""
+        self.targets(actions)
+        return self._targets[self._target_first[actions] + outcomes]
 
     def _add(self, visible: Visible) -> int:
         menu = self._menu(visible)
@@ -102,14 +102,16 @@ class ActionTable:
         self.visibles.append(visible)
         self.actions += (*terminal, *going)
         outcomes = np.array([len(action.outcomes) for action in going], dtype=np.int64)
+        terminals = self._terminal_id(terminal)
         for name, value in (("first", base), ("count", len(menu)), ("terminal_count", len(terminal)),
-                            ("branches", outcomes.sum()), ("terminals", self._terminal_id(terminal))):  # fmt: skip
+                            ("branches", outcomes.sum()), ("terminals", terminals)):  # fmt: skip
             setattr(self, name, grown(getattr(self, name), number, number + 1))
             getattr(self, name)[number] = value
         begin, end = base + len(terminal), len(self.actions)
         for name in ("kernel", "factor", "outcomes", "branch_offset", "_target_first"):
             setattr(self, name, grown(getattr(self, name), base, end))
             getattr(self, name)[base:begin] = 0
+        self.kernel[base:begin] = self._terminal_kernels[terminals]
         self.kernel[begin:end] = [self._kernel_id(action) for action in going]
         self.factor[base:end] = [action.factor for action in (*terminal, *going)]
         self.outcomes[begin:end] = outcomes
@@ -126,6 +128,7 @@ class ActionTable:
         number = self._terminal_ids.setdefault(numbers, len(self.terminal_sets))
         if number == len(self.terminal_sets):
             self.terminal_sets.append(TerminalActions(actions))
+            self._terminal_kernels.append([self._kernel_id(action) for action in actions])
         return number
 
     def _kernel_id(self, action: Action) -> int:

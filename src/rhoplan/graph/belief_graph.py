@@ -13,7 +13,7 @@ Shapes: N nodes, n nodes of a batch, m arcs of a batch, O outcomes, F factors, S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -163,6 +163,23 @@ class BeliefGraph:
         self.expand(nodes, places)
         every = np.arange(len(nodes))
         return self._arcs(every, every, nodes, places, only_best=False)
+
+    def terminal_arcs(self, nodes: Ids) -> Arcs:
+        """All terminal arcs of `nodes`, which need not be expanded; each must have one."""
+        count = self.table.terminal_count[self._held[nodes, 0]]
+        start = np.cumsum(count) - count
+        owner = np.repeat(np.arange(len(nodes)), count)
+        return self._arcs(start, owner, nodes[owner], np.arange(len(owner)) - start[owner], only_best=False)
+
+    def kernels(self, actions: Ids) -> Iterator[tuple[Action, int, Ids]]:
+        """Groups of actions (m,) that have equal numbers and concern one factor: an action, the factor, positions.
+
+        The name and the targets of the action mean nothing.
+        """
+        codes = self.table.kernel[actions] * len(self.sets) + self.table.factor[actions]
+        for code in np.unique(codes).tolist():
+            kernel, factor = divmod(code, len(self.sets))
+            yield self.table.kernels[kernel], factor, np.flatnonzero(codes == code)
 
     def _arcs(self, start: Ids, owner: Ids, node: Ids, place: Ids, *, only_best: bool) -> Arcs:
         table, observable = self.table, self._held[node, 0]
