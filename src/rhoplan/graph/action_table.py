@@ -32,17 +32,19 @@ class TerminalActions:
 
     @cached_property
     def by_factor(self) -> list[tuple[int, Ids, Array]]:
-        """For each factor that terminal actions concern: its number, their places (e,), their rewards (e, S)."""
+        """For each factor that terminal actions concern: its number, their places (e,), rewards and absolute rewards
+        (S, 2 e)."""
         factors = np.array([action.factor for action in self.actions], dtype=np.int64)
         groups = [(int(factor), np.flatnonzero(factors == factor)) for factor in np.unique(factors)]
-        return [(f, places, np.stack([self.actions[place].reward for place in places])) for f, places in groups]
+        rewards = [np.stack([self.actions[place].reward for place in places], axis=1) for _, places in groups]
+        return [(f, places, np.hstack([r, np.abs(r)])) for (f, places), r in zip(groups, rewards, strict=True)]
 
     @cached_property
     def optimal(self) -> list[Array]:
         """For each action, 1 in the states (S,) where no other one about the same factor pays more, else 0."""
         rows: list[Array] = [np.empty(0)] * len(self.actions)
         for _, places, rewards in self.by_factor:
-            for place, row in zip(places.tolist(), best_commits(rewards), strict=True):
+            for place, row in zip(places.tolist(), best_commits(rewards.T[: len(places)]), strict=True):
                 rows[place] = row
         return rows
 

@@ -356,8 +356,8 @@ class BeliefGraph:
         terminals = self.table.terminal_sets[number]
         value, size = np.empty((2, len(nodes), len(terminals.actions)))
         for factor, places, rewards in terminals.by_factor:
-            beliefs = self.beliefs(nodes, factor)
-            value[:, places], size[:, places] = beliefs @ rewards.T, beliefs @ np.abs(rewards).T
+            both = self.beliefs(nodes, factor) @ rewards
+            value[:, places], size[:, places] = both[:, : len(places)], both[:, len(places) :]
         return value, size
 
 
