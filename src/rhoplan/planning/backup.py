@@ -85,7 +85,7 @@ class LayerValues:
             chance, begin, on = graph.probability[branches], np.cumsum(width) - width, child >= 0
             fade = self._discounts(arcs.node[goes])
             for result, known in zip((later, later_absolute), self._layer(depth - 1), strict=True):
-                result[goes] = fade * np.add.reduceat(np.where(on, chance * known[child], 0.0), begin)
+                result[goes] = fade * np.add.reduceat(chance * np.where(on, known[child], 0.0), begin)
         value, absolute = arcs.reward + rate + later, arcs.absolute + np.abs(rate) + later_absolute
         if not self.terminal_rewards:
             self._drop_terminal_rewards(arcs, value, absolute)
