@@ -67,9 +67,9 @@ def evaluate(
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
     if not agent.planner.is_fixed:
-        budget_kind = "samples" if agent.planner.samples else "is limited by time"
+        reason = "samples" if agent.planner.samples else "is limited by time"
         raise AgentError(
-            f"planner {agent.planner.name} {budget_kind}: its score can be estimated by `rhoplan simulate`, not computed",
+            f"planner {agent.planner.name} {reason}: its score cannot be computed: estimate it with simulate",
             field=("planner",) if agent.planner.samples else ("time",),
         )
     graph = BeliefGraph(problem, budget=budget)
@@ -85,7 +85,8 @@ def policy_of(agent: Agent, graph: BeliefGraph) -> PolicyOnGraph:
         return RuleOnGraph(graph, agent.planner.rule, agent.objective.weight_per_nat)
     if not agent.planner.is_exact:
         raise AgentError(
-            f"planner {agent.planner.name} does not choose on a belief graph: use exact, or simulate", field=("planner",)
+            f"planner must be exact for a score on the belief graph; it is {agent.planner.name}: use exact, or simulate",
+            field=("planner",),
         )
     return LookaheadOnGraph(graph, agent.objective, agent.planner.horizon)
 
@@ -96,7 +97,9 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     observes_then_commits, problem = graph.problem.observes_then_commits, world.problem
     negligible = NEGLIGIBLE if observes_then_commits else NEGLIGIBLE_ELSEWHERE
     occupancy = Occupancy(policy, steps=steps, world=world, negligible=negligible)
-    summed = {name: criteria.Counted(tally, world) for name, tally in problem.tallies.items()}
+    summed: dict[str, criteria.Criterion] = {
+        name: criteria.Counted(tally, world) for name, tally in problem.tallies.items()
+    }
     summed |= {
         "discounted": criteria.discounted(criteria.reward, world),
         "information": criteria.discounted(criteria.information, world),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rhoplan.belief.situation import impossible
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import numbered, spans
-from rhoplan.model.problem import END, Array, Ids
+from rhoplan.model.problem import Array, Ids
 
 
 class PolicyOnGraph(Protocol):

@@ -37,6 +37,7 @@ class TerminalActions:
         factors = np.array([action.factor for action in self.actions], dtype=np.int64)
         groups = [(int(factor), np.flatnonzero(factors == factor)) for factor in np.unique(factors)]
         rewards = [np.stack([self.actions[place].reward for place in places], axis=1) for _, places in groups]
+        # One matrix product gives both.
         return [(f, places, np.hstack([r, np.abs(r)])) for (f, places), r in zip(groups, rewards, strict=True)]
 
     @cached_property
@@ -88,12 +89,14 @@ class ActionTable:
                 ids = [ENDED if visible is END else self.observable(visible) for visible in leads_to]
                 self._targets[begin : begin + len(leads_to)] = ids
             found = self._targets[places]
-        return found
+        result: Ids = found
+        return result
 
     def target(self, actions: Ids, outcomes: Ids) -> Ids:
         """The observable state that one outcome (n,) of each of actions (n,) leads to, or ENDED."""
         self.targets(actions)
-        return self._targets[self._target_first[actions] + outcomes]
+        result: Ids = self._targets[self._target_first[actions] + outcomes]
+        return result
 
     def _add(self, visible: Visible) -> int:
         menu = self._menu(visible)

@@ -55,7 +55,8 @@ class Arcs:
 
     @property
     def is_terminal(self) -> NDArray[np.bool_]:
-        return self.width == 0
+        result: NDArray[np.bool_] = self.width == 0
+        return result
 
 
 class BeliefGraph:
@@ -68,9 +69,7 @@ class BeliefGraph:
     Arrays have spare room at their ends and are replaced when the graph grows: read them after `expand`.
     """
 
-    def __init__(
-        self, problem: Problem, *, canonical: Canonical | None = None, budget: Budget | None = None
-    ) -> None:
+    def __init__(self, problem: Problem, *, canonical: Canonical | None = None, budget: Budget | None = None) -> None:
         self.problem, self.budget = problem, budget or Budget()
         self.table = ActionTable(problem)
         # Factors with equally many states share a set: information is about diagnoses only if there is one factor.
@@ -108,7 +107,7 @@ class BeliefGraph:
         arrays = (self._held, self.stop_reward, self.stop_absolute, self.stop_place, self._first_arc,
                   self._first_branch, self._complete, self._reward, self._absolute, self._information,
                   self.probability, self.child)  # fmt: skip
-        return sum(one.nbytes for one in (*arrays, self._index, *self._different_sets))
+        return self._index.nbytes + sum(one.nbytes for one in (*arrays, *self._different_sets))
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
@@ -139,7 +138,7 @@ class BeliefGraph:
 
     def action(self, node: int, place: int) -> Action:
         """The action of `node` at `place`."""
-        return self.table.actions[self.table.first[self._held[node, 0]] + place]
+        return self.table.actions[int(self.table.first[self._held[node, 0]]) + place]
 
     # -- arcs -----------------------------------------------------------------------------------------------------
 
@@ -282,7 +281,7 @@ class BeliefGraph:
         for first, last in pairwise([0, *ends, len(order)]):
             mine = order[first:last]
             kernel = table.kernels[kernels[mine[0]]]
-            ids, of = numbered(held[mine, 1 + factors[mine]], self.sets[kernel.factor].size)
+            ids, of = numbered(held[mine, 1 + factors[mine]].astype(np.int64), self.sets[kernel.factor].size)
             chance, later, values = self._follow(kernel, ids)
             flat = begin[mine][:, None] + np.arange(len(kernel.outcomes))
             probability[flat], after[flat] = chance[of], later[of]

@@ -35,7 +35,7 @@ def _multipliers(width: int) -> Keys:
 
 def row_keys(rows: Keys) -> Keys:
     """A 64-bit key (n,) of each row (n, W)."""
-    # High bits are folded into low ones before the product and after it: rows of powers of two differ in high bits only.
+    # High bits are folded into low ones before the product and after it: powers of two differ in high bits only.
     folded = rows ^ (rows >> np.uint64(29))
     folded *= np.uint64(0x9E3779B97F4A7C15)
     folded ^= folded >> np.uint64(32)
@@ -89,13 +89,11 @@ class RowIndex:
         found, pending = np.empty(len(keys), dtype=np.int64), np.arange(len(keys))
         while pending.size:
             at = slots[pending]
-            held = self._table[at]
-            free = held == EMPTY
+            free = self._table[at] == EMPTY
             if free.any():
                 claimants = pending[free][::-1]  # of equal slots the last assignment counts
                 self._table[slots[claimants]] = _claim(claimants)
-                held = self._table[at]
-            held = held.astype(np.int64)
+            held = self._table[at].astype(np.int64)
             same = held == _claim(pending)
             if rows is not None:
                 same |= self._same(held, keys, rows, pending, ~same)

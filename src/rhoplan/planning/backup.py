@@ -40,7 +40,13 @@ class LayerValues:
     """
 
     def __init__(
-        self, graph: BeliefGraph, rate: Rate, *, discount: float, terminal_rewards: bool = True, leaf: Leaf | None = None
+        self,
+        graph: BeliefGraph,
+        rate: Rate,
+        *,
+        discount: float,
+        terminal_rewards: bool = True,
+        leaf: Leaf | None = None,
     ) -> None:
         self.graph, self.rate, self.discount = graph, rate, discount
         self.terminal_rewards, self.leaf = terminal_rewards, leaf

@@ -42,7 +42,7 @@ class InformationRate:
     rates_terminal = False
 
     def __call__(self, graph: BeliefGraph, arcs: Arcs) -> Array:
-        return np.where(arcs.is_terminal, 0.0, self.weight * arcs.information) if self.weight else np.zeros(len(arcs.node))
+        return np.where(arcs.is_terminal, 0.0, self.weight * arcs.information)
 
     def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
         if not self.weight:
