@@ -85,7 +85,7 @@ def policy_of(agent: Agent, graph: BeliefGraph) -> PolicyOnGraph:
         return RuleOnGraph(graph, agent.planner.rule, agent.objective.weight_per_nat)
     if not agent.planner.is_exact:
         raise AgentError(
-            f"planner must be exact for a score on the belief graph; it is {agent.planner.name}: use exact, or simulate",
+            f"the planner of an exact score must be exact; it is {agent.planner.name}: use exact, or simulate",
             field=("planner",),
         )
     return LookaheadOnGraph(graph, agent.objective, agent.planner.horizon)

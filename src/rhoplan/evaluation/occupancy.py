@@ -29,7 +29,7 @@ class PolicyOnGraph(Protocol):
     graph: BeliefGraph
 
     def choose(self, nodes: Ids) -> tuple[Ids, Ids, Array]:
-        """What is done at `nodes`: position of the node (not decreasing), place of the action, probability, all (k,)."""
+        """What is done at `nodes`: position of the node (in order), place of the action and probability, all (k,)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ class ReturnMoments:
         return mean, offset
 
     def _meet(self, layer: Layer, mean: Array, offset: Array | None, mass: Array) -> None:
-        """Parts (q,) that arrive at one place have one mean and offset from now on; the variance between them is added."""
+        """Parts (q,) that arrive at one place share a mean and offset; the variance between them is added."""
         place, kept = layer.place, layer.kept
         total = np.where(layer.total > 0, layer.total, 1.0)  # a mass may be too small for a float
         together = np.bincount(place, weights=mass * mean, minlength=len(total)) / total

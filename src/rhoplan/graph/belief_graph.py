@@ -107,7 +107,8 @@ class BeliefGraph:
         arrays = (self._held, self.stop_reward, self.stop_absolute, self.stop_place, self._first_arc,
                   self._first_branch, self._complete, self._reward, self._absolute, self._information,
                   self.probability, self.child)  # fmt: skip
-        return self._index.nbytes + sum(one.nbytes for one in (*arrays, *self._different_sets))
+        sets = sum(beliefs.nbytes for beliefs in self._different_sets)
+        return self._index.nbytes + sets + sum(array.nbytes for array in arrays)
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
