@@ -35,7 +35,7 @@ class Budget:
     memory: float = math.inf
     seconds: float = math.inf
     progress: Callable[[Progress], None] | None = None
-    _start: float = field(default_factory=time.monotonic, init=False, repr=False)
+    _start: float = field(default_factory=lambda: time.monotonic(), init=False, repr=False)
     _reported: float = field(default=0.0, init=False, repr=False)
 
     @property
