@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from rhoplan.agents.agent import Agent
+from rhoplan.agents.planners.anytime import Anytime
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.information import entropy
 from rhoplan.budget import Budget
@@ -19,6 +20,7 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.model.problem import Array, Ids, Problem, Rule
 from rhoplan.model.reach import cut_off_worth, has_commits
+from rhoplan.planning.errands.anytime import derived_leaf
 from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
 from rhoplan.scoring.evaluate import Score
 
@@ -83,12 +85,21 @@ def policy_of(agent: Agent, graph: BeliefGraph) -> PolicyOnGraph:
     """What `agent` does on `graph`: look-ahead, or a rule."""
     if isinstance(agent.planner, FollowRule):
         return RuleOnGraph(graph, agent.planner.rule, agent.objective.weight_per_nat)
-    if not agent.planner.is_exact:
+    leaf = None
+    if isinstance(agent.planner, Anytime):
+        leaf = derived_leaf(graph.problem, weight=agent.objective.weight_per_nat, discount=agent.objective.discount)
+        if leaf is not None and not agent.objective.is_information:
+            raise AgentError(
+                f"the utility of planner anytime must be information on '{graph.problem.name}'; it is "
+                f"{agent.objective.utility.name}: use planner exact",
+                field=("utility",),
+            )
+    elif not agent.planner.is_exact:
         raise AgentError(
             f"the planner of an exact score must be exact; it is {agent.planner.name}: use exact, or simulate",
             field=("planner",),
         )
-    return LookaheadOnGraph(graph, agent.objective, agent.planner.horizon)
+    return LookaheadOnGraph(graph, agent.objective, agent.planner.horizon, leaf=leaf)
 
 
 def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None) -> Score:
