@@ -31,6 +31,10 @@ NEGLIGIBLE_ELSEWHERE = 1e-13
 """The same for other problems: their graphs are far larger."""
 
 
+MEMORY = 2e9
+"""Bytes that a belief graph may take if the caller sets no budget. Values and temporary arrays need half as much again."""
+
+
 class RuleOnGraph:
     """A rule of the problem's own, which names an action, on a belief graph."""
 
@@ -61,7 +65,7 @@ def evaluate(
 ) -> Score:
     """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default), for `cap` steps.
 
-    LimitError if the belief graph is larger than the budget allows.
+    LimitError if the belief graph is larger than the budget allows: MEMORY bytes by default.
     """
     expect(problem, Problem, "make")
     expect(agent, Agent, "make_agent")
@@ -74,6 +78,7 @@ def evaluate(
             f"planner {agent.planner.name} {reason}: its score cannot be computed: estimate it with simulate",
             field=("planner",) if agent.planner.samples else ("time",),
         )
+    budget = budget or Budget(memory=MEMORY)
     graph = BeliefGraph(problem, budget=budget)
     truth = None
     if world is not None and world is not problem:
