@@ -118,6 +118,33 @@ def test_no_case_is_lost(spec: str, precision: float) -> None:
     assert ended + occupancy.dropped == pytest.approx(1, abs=1e-12)
 
 
+def test_cases_that_are_dropped_are_counted() -> None:
+    problem = rhoplan.make("tiger")
+    agent = rhoplan.make_agent("efe", problem)
+    occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, negligible=1e-2)
+
+    ended = sum(layer.act_mass[layer.stops].sum() for layer in occupancy)
+
+    assert occupancy.dropped > 1e-4
+    assert ended + occupancy.dropped == pytest.approx(1)
+
+
+def test_an_initial_observation_takes_no_time() -> None:
+    one, rows = np.ones((2, 1)), np.array([[0.9, 0.1], [0.2, 0.8]])
+    menus = {
+        "start": (Action("look", np.zeros(2), rows, ("x", "y"), ("here", "here")),),
+        "here": tuple(Action(name, pay, one, ("-",), (END,)) for name, pay in
+                      (("A", np.array([1.0, 0.0])), ("B", np.array([0.0, 1.0])))),
+    }  # fmt: skip
+    factors = (Factor("s", ("a", "b"), np.array([0.5, 0.5])),)
+    problem = Problem("first", factors, "start", menus.__getitem__, discount=0.5, looks_first=True)
+    agent = rhoplan.make_agent("planning", problem, planner="exact", horizon=2)
+    graph = BeliefGraph(problem)
+
+    assert LookaheadOnGraph(graph, agent.objective, 2).value(np.array([graph.root])) == pytest.approx([0.85])
+    assert evaluate(problem, agent).discounted == pytest.approx(0.85)
+
+
 @pytest.mark.parametrize("spec", ["tiger", "diagnosis", "four-diseases"])
 def test_information_adds_up_to_what_the_last_beliefs_know(spec: str) -> None:
     """Expected information in all is the entropy of the prior less the expected entropy at the end."""

@@ -32,7 +32,7 @@ NEGLIGIBLE_ELSEWHERE = 1e-13
 
 
 MEMORY = 2e9
-"""Bytes that a belief graph may take if the caller sets no budget. Values and temporary arrays need half as much again."""
+"""Bytes that a belief graph may take if the caller sets no budget; values and temporary arrays come on top."""
 
 
 class RuleOnGraph:
