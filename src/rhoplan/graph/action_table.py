@@ -66,6 +66,7 @@ class ActionTable:
         self.actions: list[Action] = []
         self.kernels: list[Action] = []
         self.terminal_sets: list[TerminalActions] = []
+        self.has_informative_terminals = False
         self._terminal_kernels: list[list[int]] = []
         self._kernel_ids: dict[Hashable, int] = {}
         self._terminal_ids: dict[Hashable, int] = {}
@@ -133,6 +134,7 @@ class ActionTable:
         number = self._terminal_ids.setdefault(numbers, len(self.terminal_sets))
         if number == len(self.terminal_sets):
             self.terminal_sets.append(TerminalActions(actions))
+            self.has_informative_terminals |= any(len(action.outcomes) > 1 for action in actions)
             self._terminal_kernels.append([self._kernel_id(action) for action in actions])
         return number
 

@@ -204,7 +204,7 @@ class BeliefGraph:
 
     def _add_terminal_information(self, told: Array, ends: Ids, node: Ids, action: Ids) -> None:
         """Some terminal actions have several outcomes: what these tell about the hidden state."""
-        if not any(len(one.outcomes) > 1 for terminal in self.table.terminal_sets for one in terminal.actions):
+        if not self.table.has_informative_terminals:
             return
         for number in np.unique(action[ends]).tolist():
             one = self.table.actions[number]
@@ -229,11 +229,10 @@ class BeliefGraph:
 
     def expand(self, nodes: Ids, places: Ids | None = None) -> None:
         """Add all arcs of `nodes`; with `places` (n,), only one of each node."""
-        table = self.table
-        if places is None:
-            nodes = nodes[~self._complete[nodes]]
-        if not nodes.size:
+        table, incomplete = self.table, np.flatnonzero(~self._complete[nodes])
+        if not incomplete.size:
             return
+        nodes, places = nodes[incomplete], None if places is None else places[incomplete]
         self._allocate(numbered(nodes[self._first_arc[nodes] < 0], self.size)[0])
         observable = self._held[nodes, 0]
         first, terminal = table.first[observable], table.terminal_count[observable]
