@@ -18,14 +18,14 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
 # Each layer may import from itself and from those before it.
 LAYERS = (
-    ("errors", "version", "files", "work"),
+    ("errors", "version", "files", "work", "budget"),
     ("model",),
     ("belief",),
     ("graph",),
     ("following",),
     ("planning",),
     ("agents",),
-    ("scoring",),
+    ("scoring", "evaluation"),
     ("io", "problems", "gym", "learning"),
     ("advice",),
     ("present",),

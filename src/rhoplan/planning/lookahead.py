@@ -8,16 +8,19 @@ Shapes: n nodes of a batch, m arcs of a batch.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.agents.objective import Objective
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import grown
 from rhoplan.model.problem import Array, Ids, Leaf
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.rates import rate_of
+
+if TYPE_CHECKING:
+    from rhoplan.agents.objective import Objective
 
 UNDECIDED = -1
 
