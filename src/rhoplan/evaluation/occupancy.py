@@ -132,6 +132,8 @@ class Occupancy:
 
     def _acts(self, node: Ids) -> tuple[Ids, Ids, Array]:
         """Case, place and probability (m,) of everything that is done at `node` (n,)."""
+        if (node[1:] > node[:-1]).all():
+            return self.policy.choose(node)
         single, of = numbered(node, self.graph.size)
         row, place, chance = self.policy.choose(single)
         count = np.bincount(row, minlength=len(single))

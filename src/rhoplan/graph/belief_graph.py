@@ -364,6 +364,8 @@ def chunks(sizes: Ids) -> list[slice]:
     """Consecutive slices of items with these sizes (n,), each of about CHUNK in all."""
     if not len(sizes):
         return []
+    if sizes.sum() <= CHUNK:
+        return [slice(0, len(sizes))]
     total = np.cumsum(sizes)
     cuts = np.searchsorted(total, np.arange(CHUNK, int(total[-1]), CHUNK)).tolist()
     return [slice(a, b) for a, b in pairwise(sorted({0, *cuts, len(sizes)}))]
