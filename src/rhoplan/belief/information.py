@@ -26,6 +26,11 @@ TINY = 1e-280
 
 LOG_TINY = math.log(TINY)
 
+FLOOR = 1e-300
+"""The smallest probability of a state that is possible: far above where floats lose digits."""
+
+SMALLEST = float(np.finfo(float).tiny)
+
 NEARLY_SURE = 0.999
 """Probability from which its log is taken from the rest: a thousand times the rounding of a float is left below it."""
 
@@ -49,13 +54,23 @@ def entropy(beliefs: Array) -> Array:
 def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
     """Probability (n, O) of each outcome and the belief (n, O, S) after it, for beliefs (n, S).
 
-    The belief after an outcome of probability zero is a row of zeros: nobody can hold it.
+    The belief after an outcome of probability zero is a row of zeros: nobody can hold it. A state that is possible
+    keeps a probability of at least FLOOR, so that later observations can restore it.
     """
     joint = beliefs[:, None, :] * action.likelihood.T
+    floors = np.min(beliefs, initial=1.0, where=beliefs > 0) * action.least_likelihood < FLOOR
+    if floors:
+        possible = (beliefs[:, None, :] > 0) & (action.likelihood.T > 0)
+        joint = np.where(possible, np.maximum(joint, SMALLEST), 0.0)
     probability = joint.sum(axis=-1)
     posterior = np.divide(joint, probability[..., None], out=np.zeros_like(joint), where=probability[..., None] > 0)
+    if floors:
+        posterior = np.where(possible, np.maximum(posterior, FLOOR), 0.0)
     if action.transition is not None:
-        posterior = moved(posterior, action.transition)
+        before, posterior = posterior, moved(posterior, action.transition)
+        if floors:
+            possible = moved((before > 0).astype(float), action.transition) > 0
+            posterior = np.where(possible, np.maximum(posterior, FLOOR), 0.0)
     return probability, posterior
 
 

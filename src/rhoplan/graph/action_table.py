@@ -1,0 +1,152 @@
+"""The actions of the observable states that a belief graph has met, as arrays.
+
+The actions of an observable state have consecutive ids, terminal ones first, otherwise in the order of the menu. The
+position of an action in this order is its *place*. Actions with equal reward, likelihood, transition and payments share
+a *kernel*: what they do to a belief is computed once for all of them, wherever they lead.
+
+Shapes: V observable states, A actions, n beliefs, E terminal actions of an observable state, S hidden states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rhoplan.graph.row_index import grown, spans
+from rhoplan.model.observe_then_commit import best_commits
+from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.sparse import key
+
+UNKNOWN, ENDED = -2, -1
+"""Targets: not looked up yet; the episode ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class TerminalActions:
+    """The terminal actions of an observable state. Those of many states are often the same."""
+
+    actions: tuple[Action, ...]
+
+    @cached_property
+    def by_factor(self) -> list[tuple[int, Ids, Array]]:
+        """For each factor that terminal actions concern: its number, their places (e,), rewards and absolute rewards
+        (S, 2 e)."""
+        factors = np.array([action.factor for action in self.actions], dtype=np.int64)
+        groups = [(int(factor), np.flatnonzero(factors == factor)) for factor in np.unique(factors)]
+        rewards = [np.stack([self.actions[place].reward for place in places], axis=1) for _, places in groups]
+        # One matrix product gives both.
+        return [(f, places, np.hstack([r, np.abs(r)])) for (f, places), r in zip(groups, rewards, strict=True)]
+
+    @cached_property
+    def optimal(self) -> list[Array]:
+        """For each action, 1 in the states (S,) where no other one about the same factor pays more, else 0."""
+        rows: list[Array] = [np.empty(0)] * len(self.actions)
+        for _, places, rewards in self.by_factor:
+            for place, row in zip(places.tolist(), best_commits(rewards.T[: len(places)]), strict=True):
+                rows[place] = row
+        return rows
+
+
+class ActionTable:
+    """Menus of observable states by id, in order of appearance.
+
+    Per observable state (V,): `first` action id, `count` of actions, `terminal_count`, `branches` (outcomes of all
+    non-terminal actions), `terminals` (number of its record in `terminal_sets`). Per action (A,): `kernel`, `factor`,
+    `outcomes`, `branch_offset` (from the first branch of a node to the first one of the action). Arrays have spare
+    room at their ends.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._menu = problem.menu
+        self._visible_ids: dict[Visible, int] = {}
+        self.visibles: list[Visible] = []
+        self.actions: list[Action] = []
+        self.kernels: list[Action] = []
+        self.terminal_sets: list[TerminalActions] = []
+        self.has_informative_terminals = False
+        self._terminal_kernels: list[list[int]] = []
+        self._kernel_ids: dict[Hashable, int] = {}
+        self._terminal_ids: dict[Hashable, int] = {}
+        nothing = np.empty(0, dtype=np.int64)
+        self.first, self.count, self.terminal_count, self.branches, self.terminals = (nothing,) * 5
+        self.kernel, self.factor, self.outcomes, self.branch_offset, self._target_first = (nothing,) * 5
+        self._targets, self._target_count = nothing, 0
+
+    def observable(self, visible: Visible) -> int:
+        """The id of an observable state."""
+        number = self._visible_ids.get(visible)
+        return self._add(visible) if number is None else number
+
+    def targets(self, actions: Ids) -> Ids:
+        """The observable states that the outcomes of actions (n,) lead to, one action after the other; or ENDED."""
+        places = spans(self._target_first[actions], self.outcomes[actions])
+        found = self._targets[places]
+        if (found == UNKNOWN).any():
+            for action in np.unique(actions).tolist():
+                begin, leads_to = self._target_first[action], self.actions[action].leads_to
+                ids = [ENDED if visible is END else self.observable(visible) for visible in leads_to]
+                self._targets[begin : begin + len(leads_to)] = ids
+            found = self._targets[places]
+        result: Ids = found
+        return result
+
+    def target(self, actions: Ids, outcomes: Ids) -> Ids:
+        """The observable state that one outcome (n,) of each of actions (n,) leads to, or ENDED."""
+        self.targets(actions)
+        result: Ids = self._targets[self._target_first[actions] + outcomes]
+        return result
+
+    def _add(self, visible: Visible) -> int:
+        menu = self._menu(visible)
+        terminal = tuple(action for action in menu if action.ends_episode)
+        going = tuple(action for action in menu if not action.ends_episode)
+        number, base = len(self.visibles), len(self.actions)
+        self._visible_ids[visible] = number
+        self.visibles.append(visible)
+        self.actions += (*terminal, *going)
+        outcomes = np.array([len(action.outcomes) for action in going], dtype=np.int64)
+        terminals = self._terminal_id(terminal)
+        for name, value in (("first", base), ("count", len(menu)), ("terminal_count", len(terminal)),
+                            ("branches", outcomes.sum()), ("terminals", terminals)):  # fmt: skip
+            setattr(self, name, grown(getattr(self, name), number, number + 1))
+            getattr(self, name)[number] = value
+        begin, end = base + len(terminal), len(self.actions)
+        for name in ("kernel", "factor", "outcomes", "branch_offset", "_target_first"):
+            setattr(self, name, grown(getattr(self, name), base, end))
+            getattr(self, name)[base:begin] = 0
+        self.kernel[base:begin] = self._terminal_kernels[terminals]
+        self.kernel[begin:end] = [self._kernel_id(action) for action in going]
+        self.factor[base:end] = [action.factor for action in (*terminal, *going)]
+        self.outcomes[begin:end] = outcomes
+        offset = np.cumsum(outcomes) - outcomes
+        self.branch_offset[begin:end], self._target_first[begin:end] = offset, self._target_count + offset
+        wanted = self._target_count + int(outcomes.sum())
+        self._targets = grown(self._targets, self._target_count, wanted)
+        self._targets[self._target_count : wanted] = UNKNOWN
+        self._target_count = wanted
+        return number
+
+    def _terminal_id(self, actions: tuple[Action, ...]) -> int:
+        numbers = tuple((action.factor, action.reward.tobytes(), action.likelihood.tobytes()) for action in actions)
+        number = self._terminal_ids.setdefault(numbers, len(self.terminal_sets))
+        if number == len(self.terminal_sets):
+            self.terminal_sets.append(TerminalActions(actions))
+            self.has_informative_terminals |= any(len(action.outcomes) > 1 for action in actions)
+            self._terminal_kernels.append([self._kernel_id(action) for action in actions])
+        return number
+
+    def _kernel_id(self, action: Action) -> int:
+        numbers = (
+            action.likelihood.shape,
+            action.likelihood.tobytes(),
+            action.reward.tobytes(),
+            None if action.transition is None else key(action.transition),
+            None if action.pays is None else key(action.pays),
+        )
+        number = self._kernel_ids.setdefault(numbers, len(self.kernels))
+        if number == len(self.kernels):
+            self.kernels.append(action)
+        return number

@@ -1,0 +1,105 @@
+"""Receding-horizon look-ahead on a belief graph: plan `horizon` actions ahead, take the first one, plan again.
+
+Myopic, Planning, Info Gain, Planning+IG and EFE are this with other horizons and weights (the paper's table of agents).
+
+Shapes: n nodes of a batch, m arcs of a batch.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rhoplan.graph.belief_graph import Arcs, BeliefGraph
+from rhoplan.graph.first_best import first_best
+from rhoplan.graph.row_index import grown
+from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.planning.backup import ArcValues, LayerValues
+from rhoplan.planning.rates import rate_of
+
+if TYPE_CHECKING:
+    from rhoplan.agents.objective import Objective
+
+UNDECIDED = -1
+
+
+class LookaheadOnGraph:
+    """Look-ahead over `horizon` actions on `graph`. leaf: the value after these; that of the problem by default.
+
+    inverse_temperature: an action is taken with probability proportional to exp(inverse_temperature * value); infinity
+    takes the best one.
+    """
+
+    def __init__(
+        self,
+        graph: BeliefGraph,
+        objective: Objective,
+        horizon: int,
+        *,
+        leaf: Leaf | None = None,
+    ) -> None:
+        self.graph, self.objective, self.horizon = graph, objective, horizon
+        self.layers = LayerValues(
+            graph,
+            rate_of(objective.rho),
+            discount=objective.discount,
+            terminal_rewards=objective.commits_count,
+            leaf=leaf or graph.problem.leaf,
+        )
+        self._places: Ids = np.empty(0, dtype=np.int64)
+
+    @property
+    def is_deterministic(self) -> bool:
+        return math.isinf(self.objective.precision)
+
+    def places(self, nodes: Ids) -> Ids:
+        """The place (n,) of the action taken at each of `nodes`; decided once and kept."""
+        self._make_room()
+        fresh = np.unique(nodes[self._places[nodes] == UNDECIDED])
+        for part in self.layers.chunks(fresh):
+            arcs, values = self.action_values(fresh[part])
+            best = first_best(values.value, self._scale(arcs, values), arcs.start)
+            self._make_room()
+            self._places[fresh[part]] = arcs.place[best]
+        return self._places[nodes]
+
+    def choose(self, nodes: Ids) -> tuple[Ids, Ids, Array]:
+        """What is done at `nodes`: position of the node in the batch, place of the action, probability, all (k,)."""
+        if self.is_deterministic:
+            return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
+        arcs, chance = self.probabilities(nodes)
+        possible = np.flatnonzero(chance)
+        return arcs.owner[possible], arcs.place[possible], chance[possible]
+
+    def probabilities(self, nodes: Ids) -> tuple[Arcs, Array]:
+        """All arcs of `nodes` and the probability (m,) of taking each."""
+        arcs, values = self.action_values(nodes, every_terminal=self.objective.commits_count)
+        if self.is_deterministic:
+            chance = np.zeros(len(arcs.node))
+            chance[first_best(values.value, self._scale(arcs, values), arcs.start)] = 1.0
+            return arcs, chance
+        best = np.maximum.reduceat(values.value, arcs.start)
+        with np.errstate(over="ignore"):
+            chance = np.exp(self.objective.precision * (values.value - best[arcs.owner]))
+        return arcs, chance / np.add.reduceat(chance, arcs.start)[arcs.owner]
+
+    def action_values(self, nodes: Ids, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:
+        """The arcs of `nodes` with their values: of terminal actions the best one, or every one."""
+        return self.layers.arcs(nodes, self.horizon, every_terminal=every_terminal)
+
+    def value(self, nodes: Ids) -> Array:
+        """The value (n,) of the plan of `horizon` actions."""
+        return self.layers.value(nodes, self.horizon)
+
+    def _scale(self, arcs: Arcs, values: ArcValues) -> Array:
+        """What ties are measured by: information is a difference of entropies and rounded like them."""
+        nodes = arcs.node[arcs.start]
+        return values.absolute + self.layers.rate.rounding(self.graph, nodes)[arcs.owner]
+
+    def _make_room(self) -> None:
+        used = len(self._places)
+        if used < self.graph.size:
+            self._places = grown(self._places, used, self.graph.size)
+            self._places[used:] = UNDECIDED

@@ -1,0 +1,107 @@
+"""Belief-dependent utilities rho(b, a), evaluated for batches of arcs.
+
+A rate adds its value to the expected reward of an action (Equation 1 of the paper). `rate_of` makes one of the utility
+records of `planning.utility`; its weight is in reward units per nat.
+
+Shapes: m arcs of a batch, n nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from rhoplan.errors import AgentError
+from rhoplan.graph.belief_graph import Arcs, BeliefGraph
+from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.planning.utility import Information, NegativeEntropy, OwnUtility, Utility
+
+
+class Rate(Protocol):
+    """A utility of belief and action at its weight. rates_terminal: whether terminal actions have one."""
+
+    @property
+    def rates_terminal(self) -> bool: ...
+
+    def __call__(self, graph: BeliefGraph, arcs: Arcs) -> Array:
+        """The utility (m,) of each arc."""
+
+    def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
+        """Size (n,) of the terms whose difference the utility is at `nodes`, for the tie rule."""
+
+
+@dataclass(frozen=True)
+class InformationRate:
+    """weight * expected information for non-terminal actions: the epistemic part of EFE if the weight is 1."""
+
+    weight: float
+    rates_terminal = False
+
+    def __call__(self, graph: BeliefGraph, arcs: Arcs) -> Array:
+        return np.where(arcs.is_terminal, 0.0, self.weight * arcs.information)
+
+    def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
+        if not self.weight:
+            return np.zeros(len(nodes))
+        if graph.problem.observes_then_commits:
+            return abs(self.weight) * graph.entropy(nodes)
+        # Where the hidden state can change, the entropy before an observation may exceed that of the belief.
+        most = sum(math.log(len(factor.states)) for factor in graph.problem.factors)
+        return np.full(len(nodes), abs(self.weight) * most)
+
+
+@dataclass(frozen=True)
+class EntropyRate:
+    """-weight * H(b) for every action."""
+
+    weight: float
+    rates_terminal = True
+
+    def __call__(self, graph: BeliefGraph, arcs: Arcs) -> Array:
+        return -self.weight * graph.entropy(arcs.node)
+
+    def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
+        return np.zeros(len(nodes))
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionRate:
+    """weight * function(beliefs (n, S) about the action's factor, action) for every action."""
+
+    weight: float
+    function: Callable[[Array, Action], Array]
+    rates_terminal = True
+
+    def __call__(self, graph: BeliefGraph, arcs: Arcs) -> Array:
+        result = np.empty(len(arcs.node))
+        for number in np.unique(arcs.action).tolist():
+            action, mine = graph.table.actions[number], np.flatnonzero(arcs.action == number)
+            result[mine] = self.weight * self.function(graph.beliefs(arcs.node[mine], action.factor), action)
+            if not np.isfinite(result[mine]).all():
+                raise AgentError(
+                    f"a utility must be finite; it is not for action '{action.name}': change the function",
+                    field=("utility",),
+                )
+        return result
+
+    def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
+        return np.full(len(nodes), abs(self.weight))
+
+
+def rate_of(utility: Utility) -> Rate:
+    """The rate of a utility record at its weight."""
+    if isinstance(utility, Information):
+        return InformationRate(utility.weight)
+    if isinstance(utility, NegativeEntropy):
+        return EntropyRate(utility.weight)
+    if isinstance(utility, OwnUtility):
+        return FunctionRate(utility.weight, utility.function)
+    raise AgentError(
+        f"utility {utility.name} must be information, negative-entropy, target-belief or a function of beliefs and "
+        "action: pass one of these",
+        field=("utility",),
+    )

@@ -1,0 +1,258 @@
+"""Exact evaluation on the belief graph: laws of the propagation, and the numbers of the engine that it replaces."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rhoplan
+from rhoplan.budget import Budget
+from rhoplan.evaluation import criteria
+from rhoplan.evaluation.exact import evaluate, policy_of, score
+from rhoplan.evaluation.occupancy import Occupancy
+from rhoplan.following.worlds import in_names_of
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem, Tally
+from rhoplan.planning.lookahead import LookaheadOnGraph
+
+CASES: list[tuple[str, str, dict[str, Any]]] = [
+    ("tiger", "efe", {"horizon": 40}),
+    ("tiger", "planning-ig", {"horizon": 3, "precision": 0.3}),
+    ("testbed", "planning", {"horizon": 4}),
+    ("diagnosis", "info-gain", {"weight": 3.0, "unit": "bits"}),
+    ("bandit", "planning-ig", {"horizon": 2, "weight": 0.7, "utility": "negative-entropy"}),
+    ("tileworld:n=4", "efe", {"horizon": 2}),
+    ("drilling", "efe", {"horizon": 3, "discount": 0.9}),
+    ("navigation", "efe", {"horizon": 2}),
+    ("navigation:n=2", "nav-myopic", {}),
+    ("rocksample:n=5,k=3", "efe", {"horizon": 3}),
+    ("rocksample:n=5,k=3", "planning-ig", {"horizon": 1, "precision": 2.0}),
+    ("inspection:n=3", "epistemic-only", {"horizon": 2}),
+    ("chest-pain", "efe", {"horizon": 5}),
+    ("chest-pain", "epistemic-only", {"horizon": 2, "precision": 1.0}),
+    ("four-diseases", "planning-ig", {"horizon": 3, "weight": 20.0, "discount": 0.8}),
+    ("leak-search", "planning", {"horizon": 4}),
+]
+
+
+def assert_same(found: rhoplan.Score, wanted: rhoplan.Score) -> None:
+    for name in (field.name for field in fields(wanted) if field.name not in ("nodes", "dropped")):
+        mine, theirs = getattr(found, name), getattr(wanted, name)
+        if isinstance(theirs, Mapping):
+            mine, theirs = [mine[key] for key in theirs], list(theirs.values())
+        if isinstance(theirs, tuple):
+            length = max(len(mine), len(theirs))
+            mine, theirs = ([*row, *[0.0] * (length - len(row))] for row in (mine, theirs))
+        assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize(("spec", "name", "settings"), CASES)
+def test_scores_are_those_of_the_engine_that_this_replaces(spec: str, name: str, settings: dict[str, Any]) -> None:
+    problem = rhoplan.make(spec)
+    planner = {} if name in problem.rules else {"planner": "exact"}
+    agent = rhoplan.make_agent(name, problem, **settings, **planner)
+    cap = 6 if math.isfinite(agent.precision) else None
+
+    assert_same(evaluate(problem, agent, cap=cap), rhoplan.evaluate(problem, agent, cap=cap))
+
+
+@pytest.mark.parametrize(
+    ("spec", "world", "settings"),
+    [
+        ("tiger", "tiger:accuracy=0.6,cost=3", {"horizon": 4}),
+        ("diagnosis", "diagnosis:accuracy=0.65", {"horizon": 2, "precision": 3.0}),
+        ("drilling", "drilling:tap=0.7", {"horizon": 2}),
+        ("inspection:n=2", "inspection:n=2,prior=0.5,visual=0.6", {"horizon": 2}),
+    ],
+)
+def test_scores_in_another_world_are_the_same_too(spec: str, world: str, settings: dict[str, Any]) -> None:
+    problem, other = rhoplan.make(spec), rhoplan.make(world)
+    agent = rhoplan.make_agent("efe", problem, planner="exact", **settings)
+
+    assert_same(evaluate(problem, agent, world=other, cap=5), rhoplan.evaluate(problem, agent, world=other, cap=5))
+
+
+def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
+    def made(row: list[float]) -> Problem:
+        return rhoplan.observe_then_commit(
+            "sure",
+            ("a", "b"),
+            tests=(rhoplan.Test("look", 0.1, ("x", "y"), np.array([row, [0.5, 0.5]])),),
+            commits=(rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0]))),
+            prior=np.array([0.9, 0.1]),
+        )
+
+    believed, world = made([1.0, 0.0]), made([0.5, 0.5])
+    certain = replace(believed, factors=(replace(believed.factors[0], prior=np.array([1.0, 0.0])),))
+    agent = rhoplan.make_agent("epistemic-only", certain, horizon=1, weight=1.0, precision=1.0)
+
+    with pytest.raises(rhoplan.ImpossibleEvidence, match="probability zero"):
+        evaluate(certain, agent, world=world, cap=3)
+
+
+def follow(spec: str, steps: int, *, world: Problem | None = None, **settings: Any) -> Occupancy:
+    problem = rhoplan.make(spec)
+    agent = rhoplan.make_agent("planning-ig", problem, planner="exact", **settings)
+    truth = None if world is None else BeliefGraph(in_names_of(problem, world))
+    return Occupancy(policy_of(agent, BeliefGraph(problem)), steps=steps, world=truth)
+
+
+@pytest.mark.parametrize("precision", [math.inf, 1.0])
+@pytest.mark.parametrize("spec", ["diagnosis", "rocksample:n=5,k=3", "drilling", "navigation"])
+def test_no_case_is_lost(spec: str, precision: float) -> None:
+    """What does not end in a layer, and is not dropped, is in the next one."""
+    occupancy, alive, ended = follow(spec, 6, horizon=2, weight=5.0, precision=precision), 1.0, 0.0
+    for layer in occupancy:
+        assert layer.mass.sum() == pytest.approx(alive, abs=1e-12)
+        if layer.is_cut:
+            ended += layer.mass.sum()
+            break
+        assert np.bincount(layer.case, weights=layer.act_mass) == pytest.approx(layer.mass)
+        ended += layer.act_mass[layer.stops].sum() + layer.part_mass[layer.ends].sum()
+        alive = layer.total[layer.kept].sum()
+    assert ended + occupancy.dropped == pytest.approx(1, abs=1e-12)
+
+
+def test_cases_that_are_dropped_are_counted() -> None:
+    problem = rhoplan.make("tiger")
+    agent = rhoplan.make_agent("efe", problem)
+    occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, negligible=1e-2)
+
+    ended = sum(layer.act_mass[layer.stops].sum() for layer in occupancy)
+
+    assert occupancy.dropped > 1e-4
+    assert ended + occupancy.dropped == pytest.approx(1)
+
+
+def test_an_initial_observation_takes_no_time() -> None:
+    one, rows = np.ones((2, 1)), np.array([[0.9, 0.1], [0.2, 0.8]])
+    menus = {
+        "start": (Action("look", np.zeros(2), rows, ("x", "y"), ("here", "here")),),
+        "here": tuple(Action(name, pay, one, ("-",), (END,)) for name, pay in
+                      (("A", np.array([1.0, 0.0])), ("B", np.array([0.0, 1.0])))),
+    }  # fmt: skip
+    factors = (Factor("s", ("a", "b"), np.array([0.5, 0.5])),)
+    problem = Problem("first", factors, "start", menus.__getitem__, discount=0.5, looks_first=True)
+    agent = rhoplan.make_agent("planning", problem, planner="exact", horizon=2)
+    graph = BeliefGraph(problem)
+
+    assert LookaheadOnGraph(graph, agent.objective, 2).value(np.array([graph.root])) == pytest.approx([0.85])
+    assert evaluate(problem, agent).discounted == pytest.approx(0.85)
+
+
+@pytest.mark.parametrize("spec", ["tiger", "diagnosis", "four-diseases"])
+def test_information_adds_up_to_what_the_last_beliefs_know(spec: str) -> None:
+    """Expected information in all is the entropy of the prior less the expected entropy at the end."""
+    occupancy, told, left = follow(spec, 30, horizon=3, weight=2.0), 0.0, 0.0
+    for layer in occupancy:
+        told += 0.0 if layer.is_cut else layer.act_mass @ criteria.information(layer)
+        case, mass = (slice(None), layer.mass) if layer.is_cut else (
+            layer.case[layer.stops], layer.act_mass[layer.stops])  # fmt: skip
+        left += mass @ layer.graph.entropy(layer.node[case])
+    graph = occupancy.graph
+
+    assert told == pytest.approx(graph.entropy(np.array([graph.root]))[0] - left, rel=1e-9)
+
+
+def test_criteria_of_layers_add_up_to_the_score() -> None:
+    problem = rhoplan.make("tiger")
+    world = rhoplan.make("tiger:accuracy=0.7")
+    agent = rhoplan.make_agent("planning-ig", problem, horizon=4, weight=1.0)
+    found = evaluate(problem, agent, world=world)
+    graph = BeliefGraph(in_names_of(problem, world))
+    occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, world=graph)
+    states = np.array(problem.states)
+    counted = {
+        "right": [Tally((one.name,), tuple(states[one.reward > 0].tolist())) for one in problem.commits],
+        "missed": [Tally((one.name,), tuple(states[one.reward < 0].tolist())) for one in problem.commits],
+    }
+    events = {name: [criteria.Counted(tally, graph) for tally in tallies] for name, tallies in counted.items()}
+    total = dict.fromkeys(("reward", "spend", "tests", "success", "missed", "right"), 0.0)
+    for layer in occupancy:
+        for name in ("reward", "spend", "tests", "success"):
+            total[name] += layer.act_mass @ getattr(criteria, name)(layer)
+        for name, several in events.items():
+            total[name] += sum(layer.act_mass @ event(layer) for event in several)
+
+    assert total["reward"] == pytest.approx(found.reward)
+    assert total["tests"] == total["spend"] == pytest.approx(found.tests)  # a test costs 1
+    assert total["success"] == total["right"] == pytest.approx(found.success)
+    assert total["missed"] + total["right"] == pytest.approx(1 - found.truncated)
+
+
+def test_the_variance_is_that_of_the_distribution() -> None:
+    """One case in a million loses 1e12; two stakes on one hidden coin have the variance of their sum."""
+    loss, share = 1e12, 1e-6
+    rare = rhoplan.observe_then_commit(
+        "rare", ("usual", "rare"), prior=np.array([1 - share, share]), tests=(),
+        commits=(rhoplan.Commit("go", np.array([-1.0, -loss])),),
+    )  # fmt: skip
+    found = evaluate(rare, rhoplan.make_agent("planning", rare))
+    assert found.reward == pytest.approx(-(1 - share) - share * loss, rel=1e-15)
+    assert found.reward_sd == pytest.approx((loss - 1) * math.sqrt(share * (1 - share)), rel=1e-12)
+
+    one = np.ones((2, 1))
+    bet = Action("bet", np.array([1.0, -1.0]), one, ("-",), ("second",))
+    last = Action("last", np.array([1.0, -1.0]), one, ("-",), (END,))
+    menus = {"first": (bet,), "second": (last,)}
+    coin = Problem("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "first", menus.__getitem__)
+    assert evaluate(coin, rhoplan.make_agent("planning", coin, planner="exact")).reward_sd == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("size", [1e9, 1e15, 1e18])
+def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
+    problem = rhoplan.observe_then_commit(
+        "sums",
+        ("a", "b"),
+        tests=(rhoplan.Test("t", 20.0, ("n", "p"), np.eye(2), repeatable=False),),
+        commits=(rhoplan.Commit("A", np.array([0.0, -size])), rhoplan.Commit("B", np.array([-size, 0.0]))),
+    )
+    found = evaluate(problem, rhoplan.make_agent("planning", problem))
+
+    assert (found.reward, found.reward_sd) == (-20.0, 0.0)
+
+
+def test_one_graph_serves_several_agents() -> None:
+    problem = rhoplan.make("diagnosis")
+    graph = BeliefGraph(problem)
+    for weight in (0.0, 1.0, 20.0):
+        agent = rhoplan.make_agent("planning-ig", problem, weight=weight)
+        shared = score(LookaheadOnGraph(graph, agent.objective, agent.planner.horizon), steps=problem.cap)
+        assert_same(shared, evaluate(problem, agent))
+
+
+def test_a_utility_that_is_not_finite_is_refused() -> None:
+    problem = rhoplan.make("tiger")
+    broken = rhoplan.Agent(
+        "mine", horizon=2, utility=rhoplan.OwnUtility(lambda beliefs, action: beliefs[:, 0] * np.nan)
+    )
+
+    with pytest.raises(rhoplan.AgentError, match="finite"):
+        evaluate(problem, broken)
+
+
+def test_budgets_and_caps_are_checked() -> None:
+    problem = rhoplan.make("tileworld:n=4")
+    agent = rhoplan.make_agent("efe", problem)
+
+    with pytest.raises(rhoplan.LimitError, match="nodes"):
+        evaluate(problem, agent, budget=Budget(nodes=100))
+    with pytest.raises(rhoplan.AgentError, match="cap"):
+        evaluate(problem, agent, cap=0)
+
+
+def test_a_fixed_menu_without_terminal_actions_is_cut_off() -> None:
+    rows = np.array([[0.8, 0.2], [0.3, 0.7]])
+    menu = FixedMenu((Action("look", np.array([1.0, -0.5]), rows, ("x", "y"), ("here", "here")),))
+    problem = Problem("endless", (Factor("s", ("a", "b"), np.array([0.4, 0.6])),), "here", menu, cap=4)
+
+    found = evaluate(problem, rhoplan.make_agent("planning", problem, planner="exact"))
+
+    assert (found.truncated, found.steps, found.tests) == pytest.approx((1, 4, 4))
+    assert found.reward == pytest.approx(4 * (0.4 - 0.3))
+    assert math.isnan(found.success)
