@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
+from bridge import BoundAgent, make_agent
 from rhoplan.belief.information import FLOOR, update
 from rhoplan.budget import Budget, Progress
 from rhoplan.graph.belief_graph import BeliefGraph
@@ -83,7 +84,7 @@ def test_symmetric_beliefs_share_a_node() -> None:
         for _ in range(4):
             graph.expand(layer)
             layer = graph.children(layer)
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     values = [LookaheadOnGraph(graph, agent.objective, 4).value(np.array([graph.root])) for graph in (plain, folded)]
 
     assert (plain.size, folded.size) == (9, 5)
@@ -186,7 +187,7 @@ def test_limits_are_errors_that_name_the_limit(limit: dict[str, float]) -> None:
     (name,) = limit
 
     with pytest.raises(rhoplan.LimitError, match=name) as caught:
-        LookaheadOnGraph(graph, rhoplan.make_agent("efe", problem).objective, 8).value(np.array([graph.root]))
+        LookaheadOnGraph(graph, make_agent("efe", problem).objective, 8).value(np.array([graph.root]))
     assert caught.value.field == (name,)
 
 
@@ -252,7 +253,7 @@ def test_ties_are_measured_by_the_larger_absolute_return_of_the_two() -> None:
     assert winners([[1.0, 1.5, -9.0]], [[1.0, 1e13, 9.0]]) == [0]
 
 
-def choice(problem: rhoplan.Problem, agent: rhoplan.Agent, horizon: int = 1) -> str:
+def choice(problem: rhoplan.Problem, agent: BoundAgent, horizon: int = 1) -> str:
     graph = BeliefGraph(problem)
     place = LookaheadOnGraph(graph, agent.objective, horizon).places(np.array([graph.root]))
     return graph.action(graph.root, int(place[0])).name
@@ -273,7 +274,7 @@ def diagnostic(prior: list[float], test: tuple[float, np.ndarray], **commits: li
 def test_giant_losses_of_tiny_probability_make_no_tie(scale: float) -> None:
     problem = diagnostic([1 - 5e-13, 5e-13], (0.001 * scale, np.eye(2)), A=[0, -2e13 * scale], B=[-1e13 * scale] * 2)
 
-    assert choice(problem, rhoplan.make_agent("planning", problem)) == "test"
+    assert choice(problem, make_agent("planning", problem)) == "test"
 
 
 @pytest.mark.parametrize(("weight", "first"), [(0.0, "stay"), (10.0, "stay"), (1e3, "test")])
@@ -281,21 +282,21 @@ def test_a_prize_that_nobody_plays_for_makes_no_tie(weight: float, first: str) -
     rows = np.array([[0.45, 0.4, 0.15], [0.42, 0.31, 0.27]])
     problem = diagnostic([0.007, 0.993], (0.061, rows), stay=[-7.5, -1.5], play=[1e13, -5e12])
 
-    assert choice(problem, rhoplan.make_agent("planning-ig", problem, weight=weight)) == first
+    assert choice(problem, make_agent("planning-ig", problem, weight=weight)) == first
 
 
 def test_information_at_near_certainty_makes_no_tie() -> None:
     """At P = 1e-13 the information is 3e-12 nats; a price of 1e13 per nat makes it worth 31, and the test costs 20."""
     problem = diagnostic([1 - 1e-13, 1e-13], (20.0, np.eye(2)), go=[0, 0])
 
-    assert choice(problem, rhoplan.make_agent("planning-ig", problem, weight=1e13)) == "test"
+    assert choice(problem, make_agent("planning-ig", problem, weight=1e13)) == "test"
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0, 50.0])
 def test_a_free_useless_test_loses_against_a_terminal_action(weight: float) -> None:
     problem = diagnostic([0.3, 0.7], (0.0, np.full((2, 2), 0.5)), A=[1, 1], B=[1, 1])
 
-    assert choice(problem, rhoplan.make_agent("planning-ig", problem, weight=weight), 3) == "A"
+    assert choice(problem, make_agent("planning-ig", problem, weight=weight), 3) == "A"
 
 
 def test_twin_tests_tie_and_the_first_one_runs() -> None:
@@ -307,7 +308,7 @@ def test_twin_tests_tie_and_the_first_one_runs() -> None:
         commits=(rhoplan.Commit("A", np.array([5.0, -5.0])), rhoplan.Commit("B", np.array([-5.0, 5.0]))),
     )
 
-    assert choice(problem, rhoplan.make_agent("efe", problem), 3) == "t0"
+    assert choice(problem, make_agent("efe", problem), 3) == "t0"
 
 
 def test_terminal_actions_about_several_factors_are_compared() -> None:

@@ -11,14 +11,19 @@ import numpy as np
 import pytest
 
 import rhoplan
+from bridge import BoundAgent, make_agent
 from rhoplan.budget import Budget
 from rhoplan.evaluation import criteria
 from rhoplan.evaluation.exact import evaluate, policy_of, score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem, Tally
+from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.tally import Tally
 from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.utility import FunctionUtility
+from rhoplan.scoring.evaluate import ExactScore
+from rhoplan.scoring.evaluate import evaluate as old_evaluate
 
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("tiger", "efe", {"horizon": 40}),
@@ -40,7 +45,7 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def assert_same(found: rhoplan.Score, wanted: rhoplan.Score) -> None:
+def assert_same(found: ExactScore, wanted: ExactScore) -> None:
     for name in (field.name for field in fields(wanted) if field.name not in ("nodes", "dropped")):
         mine, theirs = getattr(found, name), getattr(wanted, name)
         if isinstance(theirs, Mapping):
@@ -55,10 +60,10 @@ def assert_same(found: rhoplan.Score, wanted: rhoplan.Score) -> None:
 def test_scores_are_those_of_the_engine_that_this_replaces(spec: str, name: str, settings: dict[str, Any]) -> None:
     problem = rhoplan.make(spec)
     planner = {} if name in problem.rules else {"planner": "exact"}
-    agent = rhoplan.make_agent(name, problem, **settings, **planner)
-    cap = 6 if math.isfinite(agent.precision) else None
+    agent = make_agent(name, problem, **settings, **planner)
+    cap = 6 if math.isfinite(agent.objective.inverse_temperature) else None
 
-    assert_same(evaluate(problem, agent, cap=cap), rhoplan.evaluate(problem, agent, cap=cap))
+    assert_same(evaluate(problem, agent, cap=cap), old_evaluate(problem, agent, cap=cap))
 
 
 @pytest.mark.parametrize(
@@ -72,9 +77,9 @@ def test_scores_are_those_of_the_engine_that_this_replaces(spec: str, name: str,
 )
 def test_scores_in_another_world_are_the_same_too(spec: str, world: str, settings: dict[str, Any]) -> None:
     problem, other = rhoplan.make(spec), rhoplan.make(world)
-    agent = rhoplan.make_agent("efe", problem, planner="exact", **settings)
+    agent = make_agent("efe", problem, planner="exact", **settings)
 
-    assert_same(evaluate(problem, agent, world=other, cap=5), rhoplan.evaluate(problem, agent, world=other, cap=5))
+    assert_same(evaluate(problem, agent, world=other, cap=5), old_evaluate(problem, agent, world=other, cap=5))
 
 
 def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
@@ -89,7 +94,7 @@ def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
 
     believed, world = made([1.0, 0.0]), made([0.5, 0.5])
     certain = replace(believed, factors=(replace(believed.factors[0], prior=np.array([1.0, 0.0])),))
-    agent = rhoplan.make_agent("epistemic-only", certain, horizon=1, weight=1.0, precision=1.0)
+    agent = make_agent("epistemic-only", certain, horizon=1, weight=1.0, precision=1.0)
 
     with pytest.raises(rhoplan.ImpossibleEvidence, match="probability zero"):
         evaluate(certain, agent, world=world, cap=3)
@@ -97,7 +102,7 @@ def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
 
 def follow(spec: str, steps: int, *, world: Problem | None = None, **settings: Any) -> Occupancy:
     problem = rhoplan.make(spec)
-    agent = rhoplan.make_agent("planning-ig", problem, planner="exact", **settings)
+    agent = make_agent("planning-ig", problem, planner="exact", **settings)
     truth = None if world is None else BeliefGraph(in_names_of(problem, world))
     return Occupancy(policy_of(agent, BeliefGraph(problem)), steps=steps, world=truth)
 
@@ -120,7 +125,7 @@ def test_no_case_is_lost(spec: str, precision: float) -> None:
 
 def test_cases_that_are_dropped_are_counted() -> None:
     problem = rhoplan.make("tiger")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
     occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, negligible=1e-2)
 
     ended = sum(layer.act_mass[layer.stops].sum() for layer in occupancy)
@@ -138,7 +143,7 @@ def test_an_initial_observation_takes_no_time() -> None:
     }  # fmt: skip
     factors = (Factor("s", ("a", "b"), np.array([0.5, 0.5])),)
     problem = Problem("first", factors, "start", menus.__getitem__, discount=0.5, looks_first=True)
-    agent = rhoplan.make_agent("planning", problem, planner="exact", horizon=2)
+    agent = make_agent("planning", problem, planner="exact", horizon=2)
     graph = BeliefGraph(problem)
 
     assert LookaheadOnGraph(graph, agent.objective, 2).value(np.array([graph.root])) == pytest.approx([0.85])
@@ -162,7 +167,7 @@ def test_information_adds_up_to_what_the_last_beliefs_know(spec: str) -> None:
 def test_criteria_of_layers_add_up_to_the_score() -> None:
     problem = rhoplan.make("tiger")
     world = rhoplan.make("tiger:accuracy=0.7")
-    agent = rhoplan.make_agent("planning-ig", problem, horizon=4, weight=1.0)
+    agent = make_agent("planning-ig", problem, horizon=4, weight=1.0)
     found = evaluate(problem, agent, world=world)
     graph = BeliefGraph(in_names_of(problem, world))
     occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, world=graph)
@@ -192,7 +197,7 @@ def test_the_variance_is_that_of_the_distribution() -> None:
         "rare", ("usual", "rare"), prior=np.array([1 - share, share]), tests=(),
         commits=(rhoplan.Commit("go", np.array([-1.0, -loss])),),
     )  # fmt: skip
-    found = evaluate(rare, rhoplan.make_agent("planning", rare))
+    found = evaluate(rare, make_agent("planning", rare))
     assert found.reward == pytest.approx(-(1 - share) - share * loss, rel=1e-15)
     assert found.reward_sd == pytest.approx((loss - 1) * math.sqrt(share * (1 - share)), rel=1e-12)
 
@@ -201,7 +206,7 @@ def test_the_variance_is_that_of_the_distribution() -> None:
     last = Action("last", np.array([1.0, -1.0]), one, ("-",), (END,))
     menus = {"first": (bet,), "second": (last,)}
     coin = Problem("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "first", menus.__getitem__)
-    assert evaluate(coin, rhoplan.make_agent("planning", coin, planner="exact")).reward_sd == pytest.approx(2.0)
+    assert evaluate(coin, make_agent("planning", coin, planner="exact")).reward_sd == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("size", [1e9, 1e15, 1e18])
@@ -212,7 +217,7 @@ def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
         tests=(rhoplan.Test("t", 20.0, ("n", "p"), np.eye(2), repeatable=False),),
         commits=(rhoplan.Commit("A", np.array([0.0, -size])), rhoplan.Commit("B", np.array([-size, 0.0]))),
     )
-    found = evaluate(problem, rhoplan.make_agent("planning", problem))
+    found = evaluate(problem, make_agent("planning", problem))
 
     assert (found.reward, found.reward_sd) == (-20.0, 0.0)
 
@@ -221,16 +226,14 @@ def test_one_graph_serves_several_agents() -> None:
     problem = rhoplan.make("diagnosis")
     graph = BeliefGraph(problem)
     for weight in (0.0, 1.0, 20.0):
-        agent = rhoplan.make_agent("planning-ig", problem, weight=weight)
+        agent = make_agent("planning-ig", problem, weight=weight)
         shared = score(LookaheadOnGraph(graph, agent.objective, agent.planner.horizon), steps=problem.cap)
         assert_same(shared, evaluate(problem, agent))
 
 
 def test_a_utility_that_is_not_finite_is_refused() -> None:
     problem = rhoplan.make("tiger")
-    broken = rhoplan.Agent(
-        "mine", horizon=2, utility=rhoplan.OwnUtility(lambda beliefs, action: beliefs[:, 0] * np.nan)
-    )
+    broken = BoundAgent("mine", horizon=2, utility=FunctionUtility(lambda beliefs, action: beliefs[:, 0] * np.nan))
 
     with pytest.raises(rhoplan.AgentError, match="finite"):
         evaluate(problem, broken)
@@ -238,7 +241,7 @@ def test_a_utility_that_is_not_finite_is_refused() -> None:
 
 def test_budgets_and_caps_are_checked() -> None:
     problem = rhoplan.make("tileworld:n=4")
-    agent = rhoplan.make_agent("efe", problem)
+    agent = make_agent("efe", problem)
 
     with pytest.raises(rhoplan.LimitError, match="nodes"):
         evaluate(problem, agent, budget=Budget(nodes=100))
@@ -251,7 +254,7 @@ def test_a_fixed_menu_without_terminal_actions_is_cut_off() -> None:
     menu = FixedMenu((Action("look", np.array([1.0, -0.5]), rows, ("x", "y"), ("here", "here")),))
     problem = Problem("endless", (Factor("s", ("a", "b"), np.array([0.4, 0.6])),), "here", menu, cap=4)
 
-    found = evaluate(problem, rhoplan.make_agent("planning", problem, planner="exact"))
+    found = evaluate(problem, make_agent("planning", problem, planner="exact"))
 
     assert (found.truncated, found.steps, found.tests) == pytest.approx((1, 4, 4))
     assert found.reward == pytest.approx(4 * (0.4 - 0.3))

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from rhoplan.agents.agent import Agent
-from rhoplan.agents.planners.anytime import Anytime
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.planners.anytime import AnytimePlanner
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.information import entropy
 from rhoplan.budget import Budget
@@ -22,7 +22,7 @@ from rhoplan.model.problem import Array, Ids, Problem, Rule
 from rhoplan.model.reach import cut_off_worth, has_commits
 from rhoplan.planning.errands.anytime import derived_leaf
 from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
-from rhoplan.scoring.evaluate import Score
+from rhoplan.scoring.evaluate import ExactScore
 
 NEGLIGIBLE = 1e-17
 """Mass at a node below which cases are no longer followed, if a problem observes, then commits."""
@@ -57,18 +57,18 @@ class RuleOnGraph:
 
 def evaluate(
     problem: Problem,
-    agent: Agent,
+    agent: BoundAgent,
     *,
     world: Problem | None = None,
     cap: int | None = None,
     budget: Budget | None = None,
-) -> Score:
+) -> ExactScore:
     """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default), for `cap` steps.
 
     LimitError if the belief graph is larger than the budget allows: MEMORY bytes by default.
     """
     expect(problem, Problem, "make")
-    expect(agent, Agent, "make_agent")
+    expect(agent, BoundAgent, "make_agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
@@ -86,17 +86,19 @@ def evaluate(
     return score(policy_of(agent, graph), steps=steps, world=truth)
 
 
-def policy_of(agent: Agent, graph: BeliefGraph) -> PolicyOnGraph:
+def policy_of(agent: BoundAgent, graph: BeliefGraph) -> PolicyOnGraph:
     """What `agent` does on `graph`: look-ahead, or a rule."""
     if isinstance(agent.planner, FollowRule):
         return RuleOnGraph(graph, agent.planner.rule, agent.objective.weight_per_nat)
     leaf = None
-    if isinstance(agent.planner, Anytime):
-        leaf = derived_leaf(graph.problem, weight=agent.objective.weight_per_nat, discount=agent.objective.discount)
+    if isinstance(agent.planner, AnytimePlanner):
+        leaf = derived_leaf(
+            graph.problem, weight=agent.objective.weight_per_nat, discount=agent.objective.discount_factor
+        )
         if leaf is not None and not agent.objective.is_information:
             raise AgentError(
                 f"the utility of planner anytime must be information on '{graph.problem.name}'; it is "
-                f"{agent.objective.utility.name}: use planner exact",
+                f"{agent.objective.belief_utility.name}: use planner exact",
                 field=("utility",),
             )
     elif not agent.planner.is_exact:
@@ -107,7 +109,7 @@ def policy_of(agent: Agent, graph: BeliefGraph) -> PolicyOnGraph:
     return LookaheadOnGraph(graph, agent.objective, agent.planner.horizon, leaf=leaf)
 
 
-def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None) -> Score:
+def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None) -> ExactScore:
     """The score of following `policy` for at most `steps` actions, in `world` (the agent's own model by default)."""
     graph, world = policy.graph, world or policy.graph
     observes_then_commits, problem = graph.problem.observes_then_commits, world.problem
@@ -137,7 +139,7 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
         for name, criterion in summed.items():
             totals[name] += float(layer.act_mass @ criterion(layer))
     mean, variance = moments.result
-    return Score(
+    return ExactScore(
         reward=mean,
         reward_sd=math.sqrt(variance),
         tests=float(np.dot(ends.distribution, np.arange(len(ends.distribution)))),

@@ -8,7 +8,6 @@ Shapes: n nodes of a batch, m arcs of a batch.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,8 @@ from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import grown
 from rhoplan.model.problem import Array, Ids, Leaf
 from rhoplan.planning.backup import ArcValues, LayerValues
+from rhoplan.planning.objective import Objective
 from rhoplan.planning.rates import rate_of
-
-if TYPE_CHECKING:
-    from rhoplan.agents.objective import Objective
 
 UNDECIDED = -1
 
@@ -44,15 +41,15 @@ class LookaheadOnGraph:
         self.layers = LayerValues(
             graph,
             rate_of(objective.rho),
-            discount=objective.discount,
-            terminal_rewards=objective.commits_count,
+            discount=objective.discount_factor,
+            terminal_rewards=objective.terminal_rewards,
             leaf=leaf or graph.problem.leaf,
         )
         self._places: Ids = np.empty(0, dtype=np.int64)
 
     @property
     def is_deterministic(self) -> bool:
-        return math.isinf(self.objective.precision)
+        return math.isinf(self.objective.inverse_temperature)
 
     def places(self, nodes: Ids) -> Ids:
         """The place (n,) of the action taken at each of `nodes`; decided once and kept."""
@@ -75,14 +72,14 @@ class LookaheadOnGraph:
 
     def probabilities(self, nodes: Ids) -> tuple[Arcs, Array]:
         """All arcs of `nodes` and the probability (m,) of taking each."""
-        arcs, values = self.action_values(nodes, every_terminal=self.objective.commits_count)
+        arcs, values = self.action_values(nodes, every_terminal=self.objective.terminal_rewards)
         if self.is_deterministic:
             chance = np.zeros(len(arcs.node))
             chance[first_best(values.value, self._scale(arcs, values), arcs.start)] = 1.0
             return arcs, chance
         best = np.maximum.reduceat(values.value, arcs.start)
         with np.errstate(over="ignore"):
-            chance = np.exp(self.objective.precision * (values.value - best[arcs.owner]))
+            chance = np.exp(self.objective.inverse_temperature * (values.value - best[arcs.owner]))
         return arcs, chance / np.add.reduceat(chance, arcs.start)[arcs.owner]
 
     def action_values(self, nodes: Ids, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:

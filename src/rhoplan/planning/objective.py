@@ -59,16 +59,25 @@ class Objective:
             raise AgentError(
                 f"information_weight must be a number of at most {LARGEST_REWARD:g}; it is {self.information_weight:g}",
                 field=("weight",),
+                code="setting-range",
             )
         if self.information_unit not in UNITS:
             raise AgentError(
-                f"information_unit must be {' or '.join(UNITS)}, not '{self.information_unit}'", field=("unit",)
+                f"information_unit must be {' or '.join(UNITS)}, not '{self.information_unit}'",
+                field=("unit",),
+                code="unknown-unit",
             )
         if self.discount is not None and not 0 < self.discount <= 1:
-            raise AgentError(f"discount must be above 0 and at most 1; it is {self.discount:g}", field=("discount",))
+            raise AgentError(
+                f"discount must be above 0 and at most 1; it is {self.discount:g}",
+                field=("discount",),
+                code="setting-range",
+            )
         if not self.inverse_temperature > 0:
             raise AgentError(
-                f"inverse_temperature must be above 0; it is {self.inverse_temperature:g}", field=("precision",)
+                f"inverse_temperature must be above 0; it is {self.inverse_temperature:g}",
+                field=("precision",),
+                code="setting-range",
             )
         utility = _utility(self.utility)
         object.__setattr__(self, "utility", utility)

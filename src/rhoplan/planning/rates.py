@@ -18,7 +18,7 @@ import numpy as np
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.model.problem import Action, Array, Ids
-from rhoplan.planning.utility import Information, NegativeEntropy, OwnUtility, Utility
+from rhoplan.planning.utility import FunctionUtility, Information, NegativeEntropy, Utility
 
 
 class Rate(Protocol):
@@ -98,7 +98,7 @@ def rate_of(utility: Utility) -> Rate:
         return InformationRate(utility.weight)
     if isinstance(utility, NegativeEntropy):
         return EntropyRate(utility.weight)
-    if isinstance(utility, OwnUtility):
+    if isinstance(utility, FunctionUtility):
         return FunctionRate(utility.weight, utility.function)
     raise AgentError(
         f"utility {utility.name} must be information, negative-entropy, target-belief or a function of beliefs and "
