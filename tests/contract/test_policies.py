@@ -371,3 +371,14 @@ def test_what_is_registered_is_found_by_name() -> None:
     assert named.action_values([0.5, 0.5]) == own.action_values([0.5, 0.5])
     with pytest.raises(rp.AgentError, match="built in"):
         rp.register("agent", "efe", rp.agent("planning"))
+
+
+def test_a_recommendation_is_shown_in_one_line_and_as_a_table() -> None:
+    pytest.importorskip("pandas")
+    recommended = rp.decide("tiger", "efe", {"listen": "hear-left"})
+
+    assert repr(recommended) == f"Recommendation(listen, {recommended.margin:.6g} ahead of open-right)"
+    table = recommended.to_frame()
+    assert list(table.index) == [row.name for row in recommended.ranking]
+    assert table.loc["listen", "value"] == recommended.ranking[0].value
+    assert recommended._repr_html_().count("<tr>") == 1 + len(recommended.actions)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from rhoplan.graph.merging import grown
 from rhoplan.graph.ties import ranked
 from rhoplan.model.problem import END, Action, Array, Ids, Problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.policy import frame, html_table
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 UNDECIDED = -9
 
@@ -143,13 +148,17 @@ class ActionValue:
     coupling: float
 
 
-@dataclass(frozen=True)
-class Recommendation:
-    """The choice in a situation, the value of every action, and by how much the choice beats the runner-up.
+TERMS = ("name", "reward", "information", "weighted_information", "continuation", "value")
+"""Columns of the table of a recommendation."""
 
-    beliefs: for each hidden factor the probability of its states; belief: that of the first. turnover: the losses and
-    gains that the choice comes to, each counted as positive: what the margin is to be measured by. bounds: on what
-    every action is worth, and proven: the one that they prove best, where bounds are what is known (planner many).
+
+@dataclass(frozen=True, repr=False)
+class Recommendation:
+    """The recommended action at a belief, the value of every action, and the margin over the runner-up.
+
+    beliefs: for each hidden factor the probabilities of its states; belief: those of the first factor. turnover: the
+    expected sum of absolute rewards of the choice, to compare the margin with. If the planner returns bounds, bounds: on
+    the value of every action, and proven: the action that they prove best.
     """
 
     belief: dict[str, float]
@@ -167,6 +176,18 @@ class Recommendation:
     def ranking(self) -> tuple[ActionValue, ...]:
         """The actions from the best to the worst."""
         return tuple(self.actions[place] for place in ranked(np.array([action.value for action in self.actions])))
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas DataFrame with one row per action, best first, and a column for each term and the value."""
+        return frame([[getattr(row, term) for term in TERMS] for row in self.ranking], TERMS, "name")
+
+    def __repr__(self) -> str:
+        lead = "" if self.runner_up is None else f", {self.margin:.6g} ahead of {self.runner_up}"
+        return f"Recommendation({self.choice}{lead})"
+
+    def _repr_html_(self) -> str:
+        rows = [[row.name, *(f"{getattr(row, term):.6g}" for term in TERMS[1:])] for row in self.ranking]
+        return html_table(TERMS, rows)
 
 
 def decide(
