@@ -157,8 +157,8 @@ class Recommendation:
     """The recommended action at a belief, the value of every action, and the margin over the runner-up.
 
     beliefs: for each hidden factor the probabilities of its states; belief: those of the first factor. turnover: the
-    expected sum of absolute rewards of the choice, to compare the margin with. If the planner returns bounds, bounds: on
-    the value of every action, and proven: the action that they prove best.
+    expected sum of absolute rewards of the choice, to compare the margin with. If the planner returns bounds,
+    bounds: on the value of every action, and proven: the action that they prove best.
     """
 
     belief: dict[str, float]
