@@ -228,7 +228,9 @@ def test_an_error_of_the_engine_is_a_difference(monkeypatch):
 def test_a_score_in_the_wrong_world_is_found(monkeypatch):
     evaluate, total = rhoplan.evaluate, Ledger()
     monkeypatch.setattr(
-        rhoplan, "evaluate", lambda problem, agent, world=None, cap=None: evaluate(problem, agent, cap=cap)
+        rhoplan,
+        "evaluate",
+        lambda problem, agent, world=None, max_steps=None: evaluate(problem, agent, max_steps=max_steps),
     )
     for seed in range(30):
         total.seed, total.kind = seed, "evaluate"

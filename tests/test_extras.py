@@ -107,8 +107,8 @@ def test_every_extra_brings_the_packages_it_is_named_for():
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("scoring", {"fast"}),
-        ("planning", {"fast"}),
+        ("scoring", {"fast", "learn"}),
+        ("planning", {"fast", "learn"}),
         ("learning", {"learn"}),
         ("app/serve", {"serve"}),
         ("", None),

@@ -70,9 +70,9 @@ def test_replies_are_kept_while_they_fit_and_the_longest_unused_goes_first() -> 
 
 
 def test_a_reply_that_comes_when_its_client_has_gone_is_kept_as_any_other() -> None:
-    asked = Asked(reply=refusal(503, None, "later"))
+    asked = Asked(reply=refusal(503, None, "later", code="busy"))
     assert [asked.is_new("advise", weight=1.25) for _ in range(2)] == [True, True]
-    asked.late(refusal(503, None, "later"))
+    asked.late(refusal(503, None, "later", code="busy"))
     assert asked.is_new("advise", weight=1.25)
     asked.late(success({"weight": 1.25}))
     assert asked("advise", weight=1.25) == success({"weight": 1.25})
@@ -100,7 +100,7 @@ def test_only_the_same_request_has_the_same_reply() -> None:
 
 
 def test_refusals_are_not_given_again() -> None:
-    asked = Asked(reply=refusal(413, None, "too large"))
+    asked = Asked(reply=refusal(413, None, "too large", code="too-large"))
     assert all(asked.is_new("advise") for _ in range(2))
 
 
@@ -169,7 +169,7 @@ def test_a_model_is_known_by_its_digest_under_its_name() -> None:
     asked = Asked(reply=success({"digest": "abc"}))
     for name, digest, known in (("tiger", "abc", True), ("tiger", "abd", False), ("no-such-model", "abc", False)):
         assert asyncio.run(asked.desk.knows(name, digest)) is known
-    asked.reply = refusal(413, None, "too large")
+    asked.reply = refusal(413, None, "too large", code="too-large")
     assert not asyncio.run(asked.desk.knows("chest-pain", "abc"))
 
 

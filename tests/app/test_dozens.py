@@ -96,10 +96,11 @@ def test_what_was_told_stands_when_the_rest_is_stopped(run: Any, dozens: str, mo
 
 def test_stopping_before_anything_is_told_is_one_line(run: Any, dozens: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Search, "run", interrupted)
-    for more in ((), ("--json",)):
-        code, text, errors = run("advise", dozens, *more)
-        assert (code, errors.splitlines()[-1]) == (130, "rhoplan: stopped")
-        assert "DO NEXT" not in text
+    code, text, errors = run("advise", dozens)
+    assert (code, errors.splitlines()[-1]) == (130, "rhoplan: stopped")
+    assert "DO NEXT" not in text
+    code, text, errors = run("advise", dozens, "--json")
+    assert (code, json.loads(errors.splitlines()[-1])["error"]["code"], text) == (130, "stopped", "")
 
 
 def test_solve_that_is_stopped_says_so_with_its_bounds(run: Any, dozens: str, monkeypatch: pytest.MonkeyPatch) -> None:

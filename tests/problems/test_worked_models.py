@@ -6,23 +6,21 @@ import json
 import random
 import re
 
+import numpy as np
 import pytest
 
 import rhoplan
 from bridge import (
     PROBLEMS,
     WORKED_MODELS,
-    Situation,
     _guarded,
-    branch,
-    initial,
     make_agent,
     model_record,
     parse_model,
     write_model,
 )
 from bridge import solve_bounds as solve
-from rhoplan import Problem, ProblemError
+from rhoplan import Belief, Problem, ProblemError
 from serving import PATIENCE
 from test_model_file import assert_same
 
@@ -131,23 +129,19 @@ def test_other_money_changes_no_advice(name: str, weight: float) -> None:
         other = in_other_money(problem, factor)
         versions.append((other, make_agent("planning-ig", other, weight=weight * factor)))
     seen: set[tuple[object, ...]] = set()
-    todo: list[tuple[float, list[Situation]]] = [(1.0, [initial(p) for p, _ in versions])]
+    todo: list[tuple[float, list[Belief]]] = [(1.0, [p.belief() for p, _ in versions])]
     while todo:
-        share, situations = todo.pop()
-        belief = situations[0].belief
-        key = (situations[0].visible, *belief.round(12).tolist())
+        share, beliefs = todo.pop()
+        belief = np.asarray(beliefs[0])
+        key = (beliefs[0].observable, *belief.round(12).tolist())
         if share < 1e-6 or key in seen:
             continue
         seen.add(key)
-        decisions = [rhoplan.decide(*version, at) for version, at in zip(versions, situations, strict=True)]
+        decisions = [rhoplan.decide(*version, at) for version, at in zip(versions, beliefs, strict=True)]
         assert len({decision.choice for decision in decisions}) == 1, (belief, [d.choice for d in decisions])
-        ways = [
-            branch(p, at, next(action for action in p.menu(at.visible) if action.name == decisions[0].choice))
-            for (p, _), at in zip(versions, situations, strict=True)
-        ]
         if decisions[0].choice not in {commit.name for commit in problem.flat.commits}:
-            for branches in zip(*ways, strict=True):
-                todo.append((share * branches[0].probability, [way.situation for way in branches]))
+            for branches in zip(*(at.branches(decisions[0].choice) for at in beliefs), strict=True):
+                todo.append((share * branches[0].probability, [way.belief for way in branches]))
     assert len(seen) > 3
 
 

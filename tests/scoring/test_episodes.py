@@ -215,7 +215,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(AgentError):
             simulate(problem, agent, **settings)  # type: ignore[arg-type]
-    with pytest.raises(AgentError, match="cap must be at least 1; it is 0"):
+    with pytest.raises(AgentError, match="max_steps must be at least 1; it is 0"):
         rhoplan.evaluate(problem, agent, max_steps=0)
 
 

@@ -309,7 +309,7 @@ DEFAULT_UTILITY = "information"
 def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -> GraphPlanner:
     """The planner `name` with `settings`, and with what suits `problem` where they do not say."""
     found: Any = row_of(PLANNERS, name, "planner").load()
-    if isinstance(found, type) and issubclass(found, GraphPlanner):
+    if hasattr(found, "for_problem"):
         return found(**settings) if problem is None else found.for_problem(problem, **settings)
     return ExternalPlanner(planner=found(**settings))
 
