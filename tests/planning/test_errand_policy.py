@@ -128,7 +128,8 @@ def test_the_work_is_counted_method_by_method(capsys: pytest.CaptureFixture[str]
 
     assert len(found.shares) >= 2
     assert sum(found.shares) == found.rounds
-    assert re.search(r" nodes, 1 plan, \d+ levels, [\d.]+ s, by one hidden factor after the other, (and )?on a", together)
+    by = "by one hidden factor after the other, (and )?on a"
+    assert re.search(rf" nodes, 1 plan, \d+ levels, [\d.]+ s, {by}", together)
     assert " nodes, 1 plan, " in told("solve", "inspection:n=2")
     assert "1 symmetry, 3 rounds, " in told("solve", "screening-cascade")
     assert "shares" not in told("solve", ROVER, "--json")
