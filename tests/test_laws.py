@@ -382,7 +382,7 @@ def test_own_utility_works_where_tests_run_out():
     for utility in (FunctionUtility(lambda b, a: -b[:, 0]), rhoplan.TargetBelief(np.array([0.5, 0.5]))):
         assert rhoplan.evaluate(problem, BoundAgent("mine", horizon=3, utility=utility)).tests <= 1
     broken = BoundAgent("mine", horizon=3, utility=FunctionUtility(lambda b, a: b[:, 0] * np.nan))
-    with pytest.raises(ValueError, match="finite"):
+    with pytest.raises(rhoplan.AgentError, match="finite"):
         rhoplan.evaluate(problem, broken)
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any, TypeAlias, overload
 
 from rhoplan.agents import policy as recommending
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
+from rhoplan.agents.planned import AgentPolicy
 from rhoplan.agents.policy import Recommendation
 from rhoplan.agents.registry import PLANNERS, UTILITIES
-from rhoplan.belief.belief import Belief, Evidence, as_belief
+from rhoplan.belief.belief import Belief, Evidence
 from rhoplan.errors import AgentError, ModelFileError, ProblemError, WrongKind, in_a_row
 from rhoplan.files import replacing
+from rhoplan.following.worlds import in_names_of
 from rhoplan.io.formats import FORMATS, parse_problem, read_problem
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.writer import model_record, write_model
@@ -28,6 +30,7 @@ from rhoplan.policies import (
     PolicyLike,
     checked_jobs,
     checked_steps,
+    checked_whole,
     followed,
     names,
     policy_of,
@@ -225,9 +228,10 @@ def simulate(
     call. The other parameters are those of `evaluate`.
     """
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    count = checked_whole("episodes", episodes, 1)
     checked_jobs(agent, jobs)
     found = simulation.simulate(
-        where, agent, world=truth, seeds=_seeds(seeds), episodes=episodes, cap=checked_steps(max_steps), jobs=jobs,
+        where, agent, world=truth, seeds=_seeds(seeds), episodes=count, cap=checked_steps(max_steps), jobs=jobs,
         progress=progress,
     )  # fmt: skip
     return score_from_estimate(found)
@@ -246,9 +250,10 @@ def episodes(
 ) -> Episodes:
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    count = checked_whole("episodes", episodes, 1)
     checked_jobs(agent, jobs)
     return simulation.simulate_episodes(
-        where, agent, world=truth, seeds=_seeds(seeds), episodes=episodes, cap=checked_steps(max_steps), jobs=jobs,
+        where, agent, world=truth, seeds=_seeds(seeds), episodes=count, cap=checked_steps(max_steps), jobs=jobs,
         progress=progress,
     )  # fmt: skip
 
@@ -263,11 +268,11 @@ def episode(
 ) -> Iterator[EpisodeStep]:
     """The steps of one episode: each has belief, action, observation and reward, and can be printed."""
     found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
-    if seed < 0:
-        raise AgentError(f"seed must be at least 0; it is {seed}", field=("seed",))
+    seed = checked_whole("seed", seed, 0)
     one = policy_of(found, policy)
     found, truth = with_horizon_of(one, found, truth)
-    return episode_steps(found, one, seed=seed, world=truth or found, max_steps=checked_steps(max_steps) or found.cap)
+    world = found if truth is None else in_names_of(found, truth)
+    return episode_steps(found, one, seed=seed, world=world, max_steps=checked_steps(max_steps) or found.cap)
 
 
 def decide(
@@ -283,9 +288,10 @@ def decide(
     """
     found = resolve_problem(problem)
     where, bound, _ = followed(found, agent, None)
-    belief = as_belief(found, given) if isinstance(given, Belief) else found.belief(given=given)
-    if where is not found:
-        belief = policy_of(where, agent).belief(belief)
+    policy = policy_of(where, agent)
+    belief = policy.belief(given) if isinstance(given, Belief) else where.belief(given=given)
+    if not isinstance(policy, AgentPolicy):
+        policy.action_values(belief)  # refused where there are none: nothing could be compared
     return recommending.decide(where, bound, belief.situation, seed=seed)
 
 
@@ -313,11 +319,15 @@ def register(kind: str, name: str, thing: Any) -> None:
         raise AgentError(f"kind must be one of {in_a_row(tables)}; it is {kind!r}", field=("kind",))
     if name in {"agent": list(AGENTS), "problem": list(WORKED_MODELS)}.get(kind, ()):
         raise AgentError(f"'{name}' is built in; register it under another name", field=("name",))
+    if not callable(thing) and kind != "agent":
+        raise AgentError(f"a {kind} must be a class or a function; it is {shortened(thing)}", field=("thing",))
     tables[kind].add(name, thing)
 
 
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    return (seeds,) if isinstance(seeds, int) else tuple(seeds)
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        return (checked_whole("seeds", seeds, 0),)
+    return tuple(checked_whole("seeds", seed, 0) for seed in seeds)
 
 
 def _known_format(format: str) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import pickle
 from collections.abc import Callable, Sequence
 from reprlib import repr as shortened
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.named import Agent
 from rhoplan.agents.planned import AgentPolicy
-from rhoplan.agents.planners.external import PolicyRule
-from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.planners.external import FollowPolicy, PolicyRule
 from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, LimitError, WrongKind
 from rhoplan.graph.graph import Graph
@@ -20,6 +20,7 @@ from rhoplan.model.problem import Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import FunctionPolicy, Policy
+from rhoplan.planning.policy_file import digest_of_problem
 from rhoplan.scoring.evaluate import ExactScore, evaluate, graph_for
 from rhoplan.solutions import Solution
 
@@ -41,7 +42,7 @@ class Evaluation:
     def score(self, policy: PolicyLike) -> ExactScore:
         """The score of one policy."""
         problem, agent, world = followed(self.problem, policy, self.world)
-        if isinstance(agent.planner, FollowRule) and isinstance(agent.planner.rule, PolicyRule):
+        if isinstance(agent.planner, FollowPolicy):
             return self._asked(problem, agent, world)
         if problem is not self.problem:
             return evaluate(problem, agent, world=world, cap=self.max_steps)
@@ -90,10 +91,16 @@ def followed(problem: Problem, policy: PolicyLike, world: Problem | None) -> tup
         return problem, policy, world
     found = policy_of(problem, policy)
     problem, world = with_horizon_of(found, problem, world)
-    if isinstance(found, AgentPolicy):
+    if isinstance(found, AgentPolicy) and is_same(found.problem, problem):
         return problem, found.agent, world
+    # A policy made for another problem keeps planning with its own numbers: it is asked at each belief.
     aim = Objective(discount=problem.discount)
-    return problem, BoundAgent(found.name, objective=aim, planner=FollowRule(rule=PolicyRule(found))), world
+    return problem, BoundAgent(found.name, objective=aim, planner=FollowPolicy(rule=PolicyRule(found))), world
+
+
+def is_same(problem: Problem, other: Problem) -> bool:
+    """Whether two problems have the same numbers."""
+    return problem is other or digest_of_problem(problem) == digest_of_problem(other)
 
 
 def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:
@@ -123,9 +130,20 @@ def names(policies: Sequence[PolicyLike]) -> list[str]:
 
 def checked_steps(max_steps: int | None) -> int | None:
     """`max_steps`, if it is a limit of steps."""
-    if max_steps is not None and max_steps < 1:
-        raise AgentError(f"max_steps must be at least 1; it is {max_steps}", field=("max_steps",))
-    return max_steps
+    return None if max_steps is None else checked_whole("max_steps", max_steps, 1)
+
+
+def checked_whole(name: str, value: Any, least: int) -> int:
+    """`value` as a whole number of at least `least`; `name` is that of the argument."""
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        found = operator.index(value)
+    except TypeError:
+        raise AgentError(f"{name} must be a whole number; it is {shortened(value)}", field=(name,)) from None
+    if found < least:
+        raise AgentError(f"{name} must be at least {least}; it is {found}", field=(name,))
+    return found
 
 
 def checked_jobs(agent: BoundAgent, jobs: int) -> None:

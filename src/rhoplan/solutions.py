@@ -30,7 +30,7 @@ from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult
 from rhoplan.planning.certified.solve import solve as solve_with_bounds
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.objective import Objective
+from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import (
     ActionValues,
@@ -296,7 +296,7 @@ def solved(
     progress: Progress | None = None,
 ) -> Solution:
     """The solution of `problem`; see `rhoplan.solve`."""
-    aim = (objective or Objective()).for_problem(problem)
+    aim = objective_for(problem, objective)
     if not aim.is_plain:
         raise AgentError(
             "solve takes reward and weighted information and the best action; another utility, a finite inverse "

@@ -240,7 +240,7 @@ def test_a_policy_of_a_horizon_is_evaluated_in_the_problem_with_that_horizon() -
         score = rp.evaluate(tiger, best)
         assert score.reward == pytest.approx(best.lower, abs=1e-5)
         assert len(score.tests_distribution) <= horizon + 1
-        assert best.action(tiger.belief(given=[("listen", "hear-left")])) in tiger.actions
+        assert best.action(best.problem.belief(given=[("listen", "hear-left")])) in tiger.actions
 
 
 def test_a_blind_policy_earns_at_least_its_value() -> None:
@@ -318,7 +318,6 @@ def test_decide_reads_pairs_mappings_and_beliefs() -> None:
     wanted = rp.decide(tiger, "efe", [("listen", "hear-left")])
     assert rp.decide("tiger", "efe", {"listen": "hear-left"}) == wanted
     assert rp.decide(tiger, rp.agent("efe"), tiger.belief(given={"listen": "hear-left"})) == wanted
-    assert rp.decide(tiger, cautious).choice == "listen"
     assert rp.decide(tiger, rp.solve(tiger, horizon=2), {"listen": "hear-left"}).choice in tiger.actions
 
 
@@ -382,3 +381,74 @@ def test_a_recommendation_is_shown_in_one_line_and_as_a_table() -> None:
     assert list(table.index) == [row.name for row in recommended.ranking]
     assert table.loc["listen", "value"] == recommended.ranking[0].value
     assert recommended._repr_html_().count("<tr>") == 1 + len(recommended.actions)
+
+
+def test_a_policy_keeps_its_own_numbers_in_another_problem() -> None:
+    """A policy made for an accurate test is followed, not planned again, where the test is worse."""
+    policy, other = rp.Lookahead(6).solve(rp.make("tiger")), rp.make("tiger", accuracy=0.6)
+    asked = rp.evaluate(other, lambda belief: policy.action(dict(belief)))
+
+    assert rp.evaluate(other, policy).reward == pytest.approx(asked.reward, rel=1e-12)
+    assert rp.evaluate(other, rp.Lookahead(6).solve(other)).reward > asked.reward + 1
+    assert rp.evaluate("tiger", policy).reward == rp.evaluate("tiger", rp.Lookahead(6)).reward
+    with pytest.raises(rp.EvidenceError, match="diagnosis"):
+        rp.evaluate("diagnosis", policy)
+
+
+def test_a_decision_shows_the_values_of_the_policy_itself() -> None:
+    policy = rp.HSVI().solve(rp.make("tiger"))
+    values = policy.action_values(rp.make("tiger").belief())
+
+    for row in rp.decide("tiger", policy).actions:
+        assert row.value == pytest.approx(values[row.name].value, rel=1e-12)
+    with pytest.raises(rp.NotAvailable, match="no action values"):
+        rp.decide("tiger", cautious)
+
+
+def test_a_policy_with_a_horizon_counts_the_actions_taken() -> None:
+    heard = [("listen", "hear-left"), ("listen", "hear-left"), ("listen", "hear-right")]
+    tiger, policy = rp.make("tiger"), rp.solve("tiger", horizon=4)
+    belief = rp.with_horizon(tiger, 4).belief(given=heard)
+
+    assert rp.decide(tiger, policy, heard).choice == policy.action(belief)
+    assert policy.action(tiger.belief()) == policy.action([0.5, 0.5])
+    with pytest.raises(rp.EvidenceError, match=r"policy\.problem\.belief"):
+        policy.action(tiger.belief(given=heard))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda beliefs, action: beliefs.max(),
+        lambda beliefs, action: beliefs.max(axis=1, keepdims=True),
+        lambda beliefs, action: None,
+        lambda beliefs, action: beliefs[:, 0] * math.nan,
+    ],
+    ids=["scalar", "column", "none", "nan"],
+)
+def test_a_utility_returns_one_finite_number_for_each_belief(function: Callable[..., Any]) -> None:
+    policy = rp.Lookahead(2).solve(rp.make("tiger"), rp.Objective(1.0, utility=function))
+
+    with pytest.raises(rp.AgentError, match="utility"):
+        policy.action_values([0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: rp.Lookahead(3).solve("tiger"),
+        lambda: rp.solve("tiger", "efe"),
+        lambda: rp.solve("tiger", rp.agent("efe")),
+        lambda: rp.evaluate("tiger", "efe", max_steps="5"),
+        lambda: rp.evaluate("tiger", "efe", max_steps=True),
+        lambda: rp.simulate("tiger", "efe", episodes=2.5),
+        lambda: rp.simulate("tiger", "efe", episodes=2, seeds="a"),
+        lambda: rp.episode("tiger", "efe", seed="a"),
+        lambda: rp.episode("tiger", "efe", world="diagnosis"),
+        lambda: rp.register("problem", "number", 5),
+    ],
+    ids=["name", "agent-name", "agent", "text", "bool", "fraction", "seeds", "seed", "world", "register"],
+)
+def test_arguments_of_another_kind_are_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(rp.RhoplanError):
+        call()

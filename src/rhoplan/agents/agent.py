@@ -310,7 +310,8 @@ def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -
     """The planner `name` with `settings`, and with what suits `problem` where they do not say."""
     found: Any = row_of(PLANNERS, name, "planner").load()
     if hasattr(found, "for_problem"):
-        return found(**settings) if problem is None else found.for_problem(problem, **settings)
+        made: GraphPlanner = found(**settings) if problem is None else found.for_problem(problem, **settings)
+        return made
     return ExternalPlanner(planner=found(**settings))
 
 

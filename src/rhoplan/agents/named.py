@@ -15,7 +15,7 @@ from rhoplan.agents.planners.planner import GraphPlanner
 from rhoplan.agents.registry import PLANNERS, row_of
 from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.problem import Problem
-from rhoplan.planning.objective import Objective
+from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
 
 WORDS = {
@@ -99,7 +99,7 @@ class EnginePlanner(Planner):
 
     def solve(self, problem: Problem, objective: Objective | None = None) -> AgentPolicy:
         """The policy that plans at each belief."""
-        aim = (objective or Objective()).for_problem(problem)
+        aim = objective_for(problem, objective)
         agent = BoundAgent(type(self).__name__, objective=aim, planner=self.on_graph(problem))
         return AgentPolicy(problem, agent)
 

@@ -11,10 +11,11 @@ import math
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from reprlib import repr as shortened
 from typing import TypeAlias, cast
 
 from rhoplan.belief.information import per_nat
-from rhoplan.errors import AgentError
+from rhoplan.errors import AgentError, WrongKind, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
 from rhoplan.model.problem import Action, Array, Problem
 from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility
@@ -134,6 +135,18 @@ class Objective:
         """The belief that the utility aims at, if it does."""
         found = getattr(self.utility, "target", None)
         return None if found is None else tuple(map(float, found))
+
+
+def objective_for(problem: Problem, objective: Objective | None) -> Objective:
+    """`objective`, by default reward alone, with the discount of `problem` where it has none."""
+    expect(problem, Problem, "make")
+    if objective is not None and not isinstance(objective, Objective):
+        raise WrongKind(
+            f"objective must be an Objective; it is {shortened(objective)}: the objective of an agent is used by "
+            'rhoplan.agent("efe").solve(problem)',
+            field=("objective",),
+        )
+    return (objective or Objective()).for_problem(problem)
 
 
 def _utility(given: BeliefUtility | None) -> Utility:

@@ -127,7 +127,8 @@ class Policy(ABC):
     def belief(self, belief: BeliefLike) -> Belief:
         """`belief` as a Belief of the policy's problem, at which an action can be taken.
 
-        With a horizon, a belief of the problem without one is taken to be at the first step.
+        With a horizon, the initial belief of the problem without one is at the first step; a later one is refused,
+        because it does not say how many actions are left.
         """
         start = self.problem.start
         if (
@@ -138,6 +139,12 @@ class Policy(ABC):
             and names_of(belief.problem) == names_of(self.problem)
         ):
             held = belief.situation
+            if belief != belief.problem.belief():
+                raise EvidenceError(
+                    f"a belief must say how many of the {start.actions} actions are left: make it with "
+                    f"policy.problem.belief(given=...); this one is of '{belief.problem.name}' without a horizon",
+                    field=("belief",),
+                )
             moved = Situation(Left(start.actions, held.visible), held.beliefs, held.logs)
             belief = Belief(self.problem, moved)
         found = as_belief(self.problem, belief)

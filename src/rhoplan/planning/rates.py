@@ -18,7 +18,7 @@ import numpy as np
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.model.problem import Action, Array, Ids
-from rhoplan.planning.utility import FunctionUtility, Information, NegativeEntropy, Utility
+from rhoplan.planning.utility import FunctionUtility, Information, NegativeEntropy, Utility, checked_utility
 
 
 class Rate(Protocol):
@@ -80,12 +80,8 @@ class FunctionRate:
         result = np.empty(len(arcs.node))
         for number in np.unique(arcs.action).tolist():
             action, mine = graph.table.actions[number], np.flatnonzero(arcs.action == number)
-            result[mine] = self.weight * self.function(graph.beliefs(arcs.node[mine], action.factor), action)
-            if not np.isfinite(result[mine]).all():
-                raise AgentError(
-                    f"a utility must be finite; it is not for action '{action.name}': change the function",
-                    field=("utility",),
-                )
+            beliefs = graph.beliefs(arcs.node[mine], action.factor)
+            result[mine] = self.weight * checked_utility(self.function, beliefs, action)
         return result
 
     def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:

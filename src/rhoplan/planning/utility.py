@@ -141,10 +141,30 @@ class FunctionUtility:
     def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
         values = np.empty((len(nodes), len(actions)))
         for column, action in enumerate(actions):
-            values[:, column] = self.weight * self.function(graph.beliefs(nodes, action.factor), action)
-            if not np.all(np.isfinite(values[:, column])):
-                raise ValueError(f"a utility must be finite; it is not for action '{action.name}'")
+            beliefs = graph.beliefs(nodes, action.factor)
+            values[:, column] = self.weight * checked_utility(self.function, beliefs, action)
         return values
+
+
+def checked_utility(function: Callable[[Array, Action], Array], beliefs: Array, action: Action) -> Array:
+    """The values (n,) of a utility at beliefs (n, S), if they are finite numbers."""
+    try:
+        values = np.asarray(function(beliefs, action), dtype=float)
+    except (TypeError, ValueError) as error:
+        raise AgentError(
+            f"a utility must return one number for each belief; for action '{action.name}': {error}", field=("utility",)
+        ) from None
+    if values.shape != (len(beliefs),):
+        raise AgentError(
+            f"a utility must return an array of shape ({len(beliefs)},), a number for each row of beliefs; for action "
+            f"'{action.name}' its shape is {values.shape}",
+            field=("utility",),
+        )
+    if not np.isfinite(values).all():
+        raise AgentError(
+            f"a utility must be finite; it is not for action '{action.name}': change the function", field=("utility",)
+        )
+    return values
 
 
 class TargetBelief(FunctionUtility):

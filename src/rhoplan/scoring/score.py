@@ -73,6 +73,8 @@ class Score:
     def __repr__(self) -> str:
         found = self.quantities
         shown = [name for name in SHOWN if name in found and not (name == "steps" and found["tests"] > 0)]
+        if not math.isclose(found["discounted"], found["reward"], rel_tol=1e-9, abs_tol=1e-12):
+            shown = ["discounted", *shown]
         parts = [f"{name} {found[name]:.6g}{self._plus_minus(name)}" for name in shown]
         how = self.kind if not self.episodes else f"{self.kind} from {self.episodes:,} episodes"
         return f"Score({', '.join(parts)}; {how})"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
-from rhoplan.agents.planners.rule import Follower
+from rhoplan.agents.planners.rule import Follower, FollowRule
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.belief.belief import Belief
 from rhoplan.belief.situation import Situation
@@ -46,6 +46,16 @@ class PolicyChooser(Follower):
         later = later.copy()
         later[: len(menu)] = [values[action.name].continuation for action in menu]
         return later, slot, ending
+
+
+@dataclass(frozen=True)
+class FollowPolicy(FollowRule):
+    """Follows a policy; what it does is explained with the policy's own action values."""
+
+    rule: PolicyRule = field(kw_only=True)
+
+    def on(self, graph: Graph, objective: Objective) -> Chooser:
+        return PolicyChooser(graph, objective, self.rule.policy)
 
 
 @dataclass(frozen=True)
