@@ -10,7 +10,6 @@ from typing import Any, TypeAlias, overload
 
 from rhoplan.agents import policy as recommending
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
-from rhoplan.agents.planned import AgentPolicy
 from rhoplan.agents.policy import Recommendation
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.belief.belief import Belief, Evidence
@@ -285,13 +284,12 @@ def decide(
     """What to do next and why: the action, the value of every action, and the lead over the second best.
 
     given: pairs of action and observation, a mapping of them, or a Belief. seed: for planners that sample.
+    The values are the policy's own action values; for a policy that has none they look one action ahead.
     """
     found = resolve_problem(problem)
     where, bound, _ = followed(found, agent, None)
     policy = policy_of(where, agent)
     belief = policy.belief(given) if isinstance(given, Belief) else where.belief(given=given)
-    if not isinstance(policy, AgentPolicy):
-        policy.action_values(belief)  # refused where there are none: nothing could be compared
     return recommending.decide(where, bound, belief.situation, seed=seed)
 
 
