@@ -9,7 +9,7 @@ from reprlib import repr as shortened
 from typing import Any, TypeAlias, overload
 
 from rhoplan.agents import policy as recommending
-from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
+from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent
 from rhoplan.agents.policy import Recommendation
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.belief.belief import Belief, Evidence
@@ -227,13 +227,8 @@ def simulate(
     call. The other parameters are those of `evaluate`.
     """
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
-    count = checked_whole("episodes", episodes, 1)
-    checked_jobs(agent, jobs)
-    found = simulation.simulate(
-        where, agent, world=truth, seeds=_seeds(seeds), episodes=count, cap=checked_steps(max_steps), jobs=jobs,
-        progress=progress,
-    )  # fmt: skip
-    return score_from_estimate(found)
+    settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
+    return score_from_estimate(simulation.simulate(where, agent, world=truth, progress=progress, **settings))
 
 
 def episodes(
@@ -249,12 +244,8 @@ def episodes(
 ) -> Episodes:
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
-    count = checked_whole("episodes", episodes, 1)
-    checked_jobs(agent, jobs)
-    return simulation.simulate_episodes(
-        where, agent, world=truth, seeds=_seeds(seeds), episodes=count, cap=checked_steps(max_steps), jobs=jobs,
-        progress=progress,
-    )  # fmt: skip
+    settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
+    return simulation.simulate_episodes(where, agent, world=truth, progress=progress, **settings)
 
 
 def episode(
@@ -320,6 +311,15 @@ def register(kind: str, name: str, thing: Any) -> None:
     if not callable(thing) and kind != "agent":
         raise AgentError(f"a {kind} must be a class or a function; it is {shortened(thing)}", field=("thing",))
     tables[kind].add(name, thing)
+
+
+def _simulation_settings(
+    agent: BoundAgent, episodes: int, seeds: int | Sequence[int], max_steps: int | None, jobs: int
+) -> dict[str, Any]:
+    """The checked settings of a simulation."""
+    count = checked_whole("episodes", episodes, 1)
+    checked_jobs(agent, jobs)
+    return {"episodes": count, "seeds": _seeds(seeds), "cap": checked_steps(max_steps), "jobs": jobs}
 
 
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:

@@ -144,10 +144,10 @@ class BlindPolicy(Policy):
         return worst * weight * (1 + ROUNDING) if worst else 0.0
 
     def save(self, path: Path | str) -> None:
-        told: dict[str, Any] = {"format": BLIND_FORMAT, "problem": self.problem.spec or self.problem.name}
-        told |= {"always": self.always}
-        told |= {"digest": digest_of_problem(self.problem), "horizon": horizon_of(self.problem)}
-        write_policy_file(path, {**told, "discount": self.discount}, {})
+        header: dict[str, Any] = {"format": BLIND_FORMAT, "problem": self.problem.spec or self.problem.name}
+        header |= {"always": self.always}
+        header |= {"digest": digest_of_problem(self.problem), "horizon": horizon_of(self.problem)}
+        write_policy_file(path, {**header, "discount": self.discount}, {})
 
     def __repr__(self) -> str:
         return f"BlindPolicy({self.problem.spec or self.problem.name}, {self.always})"
@@ -350,20 +350,20 @@ def load_policy_file(path: Path | str, problem: Problem) -> Policy:
             f"{SARSOP_ENDING} too",
             field=("path",),
         )
-    told, _ = read_policy_file(path)
-    if told.get("format") not in (AGENT_FORMAT, BLIND_FORMAT):
+    header, _ = read_policy_file(path)
+    if header.get("format") not in (AGENT_FORMAT, BLIND_FORMAT):
         return SolverPolicy(saved.load_policy(path, problem))
-    if told["horizon"] is not None and horizon_of(problem) is None:
-        problem = with_horizon(problem, told["horizon"])
+    if header["horizon"] is not None and horizon_of(problem) is None:
+        problem = with_horizon(problem, header["horizon"])
     found: Policy | None
-    if told["format"] == AGENT_FORMAT:
-        found = agent_policy_from(problem, told)
+    if header["format"] == AGENT_FORMAT:
+        found = agent_policy_from(problem, header)
     else:
-        same = told["digest"] == digest_of_problem(problem)
-        found = BlindPolicy(problem, told["always"], told["discount"]) if same else None
+        same = header["digest"] == digest_of_problem(problem)
+        found = BlindPolicy(problem, header["always"], header["discount"]) if same else None
     if found is None:
         raise ProblemError(
-            f"policy '{path}' must be used with the problem it was made for, {told['problem']}; '{problem.name}' has "
+            f"policy '{path}' must be used with the problem it was made for, {header['problem']}; '{problem.name}' has "
             "other numbers: plan again",
             field=("agent",),
         )

@@ -22,7 +22,7 @@ from rhoplan.planning.utility import Utility
 FORMAT = "rhoplan-agent-policy-1"
 
 MOST_NODES = 400_000
-"""Nodes of the graph beyond which a new one is begun, so that a policy that is asked many times keeps its memory."""
+"""Size of the belief graph at which a new one replaces it, to bound the memory of a policy that is called often."""
 
 LOWER_BOUND, LOOKAHEAD = "lower bound", "lookahead"
 
@@ -88,10 +88,10 @@ class AgentPolicy(Policy):
 
     def save(self, path: Path | str) -> None:
         """Write the agent's settings; the policy follows from them and the problem."""
-        told: dict[str, Any] = {"format": FORMAT, "problem": self.problem.spec or self.problem.name}
-        told |= {"horizon": horizon_of(self.problem)}
-        told |= {"digest": digest_of_problem(self.problem), "seed": self.seed, "kind": self.value_kind}
-        write_policy_file(path, {**told, **_record(self.agent, self.problem)}, {})
+        header: dict[str, Any] = {"format": FORMAT, "problem": self.problem.spec or self.problem.name}
+        header |= {"horizon": horizon_of(self.problem)}
+        header |= {"digest": digest_of_problem(self.problem), "seed": self.seed, "kind": self.value_kind}
+        write_policy_file(path, {**header, **_record(self.agent, self.problem)}, {})
 
     def __repr__(self) -> str:
         return f"AgentPolicy({self.problem.spec or self.problem.name}, {self.agent.name}, {self.agent.planner.name})"
@@ -115,21 +115,21 @@ class AgentPolicy(Policy):
         return GraphPolicy(Graph(self.problem), self.agent)
 
 
-def agent_policy_from(problem: Problem, told: dict[str, Any]) -> AgentPolicy | None:
+def agent_policy_from(problem: Problem, header: dict[str, Any]) -> AgentPolicy | None:
     """The policy that `AgentPolicy.save` wrote; None where it was written for another problem."""
-    if told["digest"] != digest_of_problem(problem):
+    if header["digest"] != digest_of_problem(problem):
         return None
-    if told["rule"]:
-        agent = make_agent(told["agent"], problem)
+    if header["rule"]:
+        agent = make_agent(header["agent"], problem)
     else:
-        wants: dict[str, Any] = dict(told["objective"])
+        wants: dict[str, Any] = dict(header["objective"])
         utility = row_of(UTILITIES, wants.pop("utility"), "utility").load()
         target, weight = wants.pop("target"), wants.pop("information_weight")
         made: Utility = utility() if target is None else utility(target=target)
         wants["inverse_temperature"] = float(wants["inverse_temperature"])
         objective = Objective(utility=made, **wants).weighted(weight)
-        agent = BoundAgent(told["agent"], objective=objective, planner=told["planner"], **told["settings"])
-    return AgentPolicy(problem, agent, seed=int(told["seed"]), value_kind=told["kind"])
+        agent = BoundAgent(header["agent"], objective=objective, planner=header["planner"], **header["settings"])
+    return AgentPolicy(problem, agent, seed=int(header["seed"]), value_kind=header["kind"])
 
 
 def _record(agent: BoundAgent, problem: Problem) -> dict[str, Any]:

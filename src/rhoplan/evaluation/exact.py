@@ -68,7 +68,7 @@ def evaluate(
     LimitError if the belief graph is larger than the budget allows: MEMORY bytes by default.
     """
     expect(problem, Problem, "make")
-    expect(agent, BoundAgent, "make_agent")
+    expect(agent, BoundAgent, "agent")
     steps = problem.cap if cap is None else cap
     if steps < 1:
         raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))

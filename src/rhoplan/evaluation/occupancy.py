@@ -69,7 +69,7 @@ class Layer:
 
     @cached_property
     def goes(self) -> Ids:
-        """The acts that are not."""
+        """The acts that are not terminal actions."""
         return np.flatnonzero(~self.arcs.is_terminal)
 
     @property

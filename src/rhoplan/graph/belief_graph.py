@@ -186,9 +186,9 @@ class BeliefGraph:
         action = table.first[observable] + place
         at = place - table.terminal_count[observable]
         ends, goes = np.flatnonzero(at < 0), np.flatnonzero(at >= 0)
-        reward, absolute, told = np.empty(len(node)), np.empty(len(node)), np.zeros(len(node))
+        reward, absolute, gained = np.empty(len(node)), np.empty(len(node)), np.zeros(len(node))
         arc = self._first_arc[node[goes]] + at[goes]
-        reward[goes], absolute[goes], told[goes] = self._reward[arc], self._absolute[arc], self._information[arc]
+        reward[goes], absolute[goes], gained[goes] = self._reward[arc], self._absolute[arc], self._information[arc]
         if only_best:
             reward[ends], absolute[ends] = self.stop_reward[node[ends]], self.stop_absolute[node[ends]]
         elif ends.size:
@@ -198,11 +198,11 @@ class BeliefGraph:
                 value, size = self._terminal_rewards(single[nodes], number)
                 row = np.searchsorted(nodes, of[mine])
                 reward[ends[mine]], absolute[ends[mine]] = value[row, place[ends[mine]]], size[row, place[ends[mine]]]
-        self._add_terminal_information(told, ends, node, action)
+        self._add_terminal_information(gained, ends, node, action)
         branch = self._first_branch[node] + table.branch_offset[action]
-        return Arcs(start, owner, node, action, place, reward, absolute, told, branch, table.outcomes[action])
+        return Arcs(start, owner, node, action, place, reward, absolute, gained, branch, table.outcomes[action])
 
-    def _add_terminal_information(self, told: Array, ends: Ids, node: Ids, action: Ids) -> None:
+    def _add_terminal_information(self, gained: Array, ends: Ids, node: Ids, action: Ids) -> None:
         """Some terminal actions have several outcomes: what these tell about the hidden state."""
         if not self.table.has_informative_terminals:
             return
@@ -210,7 +210,7 @@ class BeliefGraph:
             one = self.table.actions[number]
             if len(one.outcomes) > 1:
                 mine = ends[action[ends] == number]
-                told[mine] = information(self.beliefs(node[mine], one.factor), one, self.problem.factors[one.factor])
+                gained[mine] = information(self.beliefs(node[mine], one.factor), one, self.problem.factors[one.factor])
 
     def branches(self, arcs: Arcs) -> Ids:
         """The branches of `arcs`, one arc after the other."""

@@ -195,8 +195,8 @@ def immediate_terms(belief: Belief, action: Action) -> tuple[float, float]:
     """Expected reward of `action` at `belief`, and its expected information in nats (0 where it ends the episode)."""
     held = belief.situation.beliefs[action.factor][None, :]
     factor = belief.problem.factors[action.factor]
-    told = 0.0 if action.ends_episode else float(information(held, action, factor)[0])
-    return float(held[0] @ action.reward), told
+    gained = 0.0 if action.ends_episode else float(information(held, action, factor)[0])
+    return float(held[0] @ action.reward), gained
 
 
 def frame(rows: list[list[Any]], columns: tuple[str, ...], index: str) -> pd.DataFrame:

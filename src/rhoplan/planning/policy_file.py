@@ -1,4 +1,4 @@
-"""Files of policies: a JSON heading and arrays in one compressed file, with a checksum and a digest of the problem."""
+"""Files of policies: a JSON header and arrays in one compressed file, with a checksum and a digest of the problem."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from rhoplan.model.sparse import numbers
 from rhoplan.planning.asked import seal, spelt
 
 
-def write_policy_file(path: Path | str, told: dict[str, Any], arrays: dict[str, Any]) -> None:
-    """Write the heading `told` and `arrays` to the file at `path`: all of it or nothing."""
-    told = {**told, "seal": ""}
-    told["seal"] = seal(told, arrays)
+def write_policy_file(path: Path | str, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Write `header` and `arrays` to the file at `path`: all of it or nothing."""
+    header = {**header, "seal": ""}
+    header["seal"] = seal(header, arrays)
     try:
         with replacing(Path(path)) as temporary, temporary.open("wb") as file:
-            np.savez_compressed(file, told=np.array(json.dumps(told)), **arrays)
+            np.savez_compressed(file, told=np.array(json.dumps(header)), **arrays)
     except OSError as error:
         raise ProblemError(f"cannot write policy '{path}': {error.strerror or error}", field=("path",)) from None
 
 
 def read_policy_file(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The heading and the arrays of the file at `path`; ProblemError where it is no policy or was changed."""
+    """The header and the arrays of the file at `path`; ProblemError where it is no policy or was changed."""
     try:
         with np.load(Path(path), allow_pickle=False) as found:
-            told = json.loads(str(found["told"]))
+            header = json.loads(str(found["told"]))
             arrays = {name: found[name] for name in found.files if name != "told"}
-            form = told["format"]
+            form = header["format"]
     except OSError as error:
         raise ProblemError(f"cannot read policy '{path}': {error.strerror or error}", field=("agent",)) from None
     except Exception:
         raise ProblemError(
             f"'{path}' must be a policy that rhoplan saved; it is not: write one with policy.save", field=("agent",)
         ) from None
-    if told.get("seal", "") not in ("", seal(told, arrays)):
+    if header.get("seal", "") not in ("", seal(header, arrays)):
         raise ProblemError(
             f"policy '{path}' of format {form} must be as rhoplan wrote it; it has been changed since: save it again",
             field=("agent",),
         )
-    return told, arrays
+    return header, arrays
 
 
 def digest_of_problem(problem: Problem) -> str:

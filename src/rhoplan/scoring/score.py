@@ -135,7 +135,7 @@ def _cell(value: Any) -> str:
 
 
 def score_from_exact(found: ExactScore) -> Score:
-    """An exact score."""
+    """The public record of an exact score."""
     means = {name: getattr(found, name) for name in QUANTITIES}
     return Score(
         "exact",
@@ -150,7 +150,7 @@ def score_from_exact(found: ExactScore) -> Score:
 
 
 def score_from_estimate(found: Estimate) -> Score:
-    """A score estimated from episodes."""
+    """The public record of a score that was estimated from episodes."""
     means = {name: getattr(found, name) for name in QUANTITIES}
     errors = {name: getattr(found, f"{name}_se") for name in QUANTITIES}
     return Score(
