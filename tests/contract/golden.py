@@ -65,7 +65,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Difference:
-    """kind: number, choice, tie, text, missing, added, bounds or exit."""
+    """kind: number, choice, tie, text, missing, added, bounds, exit, or speed: the bounds found in the same time."""
 
     kind: str
     case: str
@@ -206,13 +206,19 @@ def _case(row: dict[str, Any]) -> Case:
 # Comparing
 
 
-def compared(runner: Runner, old: Recorded) -> list[Difference]:
-    """Run a recorded case again and compare; a search has SLACK times the CPU seconds that it had."""
+def compared(runner: Runner, old: Recorded, slack: float = SLACK) -> list[Difference]:
+    """Run a recorded case again and compare; a search that reached its gap has `slack` times its CPU seconds."""
     command = list(old.case.command)
     if "--time-limit" in command:
         place = command.index("--time-limit") + 1
-        command[place] = str(SLACK * float(command[place]))
+        command[place] = str((SLACK if ended_by_time(old) else slack) * float(command[place]))
     return differences(old, runner.run(replace(old.case, command=tuple(command))))
+
+
+def ended_by_time(row: Recorded) -> bool:
+    """Whether this is a search whose bounds depend on the speed of the machine."""
+    out = row.answer.get("out")
+    return isinstance(out, dict) and out.get("stopped_by") == "time"
 
 
 def differences(old: Recorded, new: Recorded) -> list[Difference]:
@@ -236,8 +242,8 @@ def _bounds(old: Recorded, new: Recorded) -> Iterator[Difference]:
     hair = RELATIVE * scale + FLOOR
     what = f"bounds [{after['lower']}, {after['upper']}]"
 
-    def told(where: str, wanted: Any) -> Difference:
-        return Difference("bounds", old.case.name, where, wanted, what)
+    def told(where: str, wanted: Any, kind: str = "bounds") -> Difference:
+        return Difference(kind, old.case.name, where, wanted, what)
 
     if after["lower"] > before["upper"] + hair or before["lower"] > after["upper"] + hair:
         yield told("the intervals do not overlap", [before["lower"], before["upper"]])
@@ -249,7 +255,8 @@ def _bounds(old: Recorded, new: Recorded) -> Iterator[Difference]:
     if before["stopped_by"] == "gap" and after["stopped_by"] != "gap":
         yield told(f"the gap is not reached ({after['stopped_by']})", gap)
     if wide > max(gap, 1.5 * (before["upper"] - before["lower"])) + hair:
-        yield told("the gap is more than 1.5 times the old one", before["upper"] - before["lower"])
+        kind = "speed" if ended_by_time(old) else "bounds"
+        yield told("the gap is more than 1.5 times the old one", before["upper"] - before["lower"], kind)
     ignored = BOUNDS | OF_THE_PLAN | NOT_COMPARED
     rest = [{key: value for key, value in one.items() if key not in ignored} for one in (before, after)]
     yield from (Difference(kind, old.case.name, where, *pair) for kind, where, *pair in _walk(*rest, ""))
