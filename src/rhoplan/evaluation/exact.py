@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from rhoplan.belief.information import entropy
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, expect
 from rhoplan.evaluation import criteria
-from rhoplan.evaluation.occupancy import Layer, Occupancy, PolicyOnGraph
+from rhoplan.evaluation.occupancy import Layer, Occupancy
 from rhoplan.evaluation.variance import ReturnMoments
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
@@ -22,6 +23,7 @@ from rhoplan.model.problem import Array, Ids, Problem, Rule
 from rhoplan.model.reach import cut_off_worth, has_commits
 from rhoplan.planning.errands.anytime import derived_leaf
 from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
+from rhoplan.planning.policy import PolicyOnGraph, Seed
 from rhoplan.scoring.evaluate import ExactScore
 
 NEGLIGIBLE = 1e-17
@@ -42,16 +44,14 @@ class RuleOnGraph:
         self.graph, self._rule, self._weight = graph, rule, weight
         self._places: Ids = np.empty(0, dtype=np.int64)
 
-    def choose(self, nodes: Ids) -> tuple[Ids, Ids, Array]:
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
         graph, used = self.graph, len(self._places)
         if used < graph.size:
             self._places = grown(self._places, used, graph.size)
             self._places[used:] = UNDECIDED
         for node in nodes[self._places[nodes] == UNDECIDED].tolist():
             name, observable = self._rule(graph.problem, graph.situation(node), self._weight), graph.observable[node]
-            first, count = graph.table.first[observable], graph.table.count[observable]
-            names = [action.name for action in graph.table.actions[first : first + count]]
-            self._places[node] = names.index(name)
+            self._places[node] = graph.table.names(int(observable)).index(name)
         return np.arange(len(nodes)), self._places[nodes], np.ones(len(nodes))
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +20,7 @@ from rhoplan.belief.situation import impossible
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import numbered, spans
 from rhoplan.model.problem import Array, Ids
-
-
-class PolicyOnGraph(Protocol):
-    """A policy on the nodes of a belief graph."""
-
-    graph: BeliefGraph
-
-    def choose(self, nodes: Ids) -> tuple[Ids, Ids, Array]:
-        """What is done at `nodes`: position of the node (in order), place of the action and probability, all (k,)."""
+from rhoplan.planning.policy import PolicyOnGraph
 
 
 @dataclass(frozen=True, eq=False)

@@ -80,6 +80,11 @@ class ActionTable:
         number = self._visible_ids.get(visible)
         return self._add(visible) if number is None else number
 
+    def names(self, observable: int) -> list[str]:
+        """Names of the actions of an observable state, by place."""
+        first, count = int(self.first[observable]), int(self.count[observable])
+        return [action.name for action in self.actions[first : first + count]]
+
     def targets(self, actions: Ids) -> Ids:
         """The observable states that the outcomes of actions (n,) lead to, one action after the other; or ENDED."""
         places = spans(self._target_first[actions], self.outcomes[actions])

@@ -4,7 +4,7 @@
     V_d(b) = max_a [ r(b, a) + rho(b, a) + discount * sum_o P(o | b, a) V_{d-1}(b_o) ]
 
 Terminal actions have no continuation (Equations 4 and 5 of the paper, with rho = w * information). Beside each value
-goes its absolute return, the expected sum of the absolute values of what was added up: the scale of the tie rule.
+goes its absolute return, the expected discounted sum of absolute rewards under the plan: the scale of the tie rule.
 
 Shapes: N nodes of the graph, n nodes of a batch, m arcs of a batch.
 """
@@ -92,7 +92,7 @@ class LayerValues:
             fade = self._discounts(arcs.node[goes])
             for result, known in zip((later, later_absolute), self._layer(depth - 1), strict=True):
                 result[goes] = fade * np.add.reduceat(chance * np.where(on, known[child], 0.0), begin)
-        value, absolute = arcs.reward + rate + later, arcs.absolute + np.abs(rate) + later_absolute
+        value, absolute = arcs.reward + rate + later, arcs.absolute + later_absolute
         if not self.terminal_rewards:
             self._drop_terminal_rewards(arcs, value, absolute)
         return ArcValues(rate, later, value, absolute)
@@ -128,10 +128,9 @@ class LayerValues:
         has = np.flatnonzero(graph.stop_place[nodes] >= 0)
         if has.size:
             arcs = graph.terminal_arcs(nodes[has])
-            rate = self.rate(graph, arcs)
-            worth, size = arcs.reward + rate, arcs.absolute + np.abs(rate)
+            worth = arcs.reward + self.rate(graph, arcs)
             value[has] = np.maximum.reduceat(worth, arcs.start)
-            absolute[has] = size[first_best(worth, size, arcs.start)]
+            absolute[has] = arcs.absolute[first_best(worth, arcs.absolute, arcs.start)]
         return value, absolute
 
     def _discounts(self, nodes: Ids) -> Array:

@@ -8,6 +8,7 @@ Shapes: n nodes of a batch, m arcs of a batch.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from rhoplan.graph.row_index import grown
 from rhoplan.model.problem import Array, Ids, Leaf
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import Seed
 from rhoplan.planning.rates import rate_of
 
 UNDECIDED = -1
@@ -62,8 +64,7 @@ class LookaheadOnGraph:
             self._places[fresh[part]] = arcs.place[best]
         return self._places[nodes]
 
-    def choose(self, nodes: Ids) -> tuple[Ids, Ids, Array]:
-        """What is done at `nodes`: position of the node in the batch, place of the action, probability, all (k,)."""
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
         if self.is_deterministic:
             return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
         arcs, chance = self.probabilities(nodes)

@@ -1,30 +1,39 @@
 """The policy protocol: which action to take at a belief, and optionally action values, a value and a file.
 
 Every planner returns a `Policy`, `FunctionPolicy` makes one of a function, and everything that follows a policy
-(evaluation, simulation, recommendations) needs nothing else.
+(evaluation, simulation, recommendations) needs nothing else. Evaluation and simulation ask for many beliefs at once:
+`Policy.on` gives the policy at the nodes of a belief graph.
+
+Shapes: n nodes of a batch, k pairs of a node and an action that is taken there.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+import numpy as np
 
 from rhoplan.belief.belief import Belief, as_belief, names_of
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, available
 from rhoplan.errors import AgentError, EvidenceError, MissingExtra, NotAvailable, in_a_row
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.limited import Left
-from rhoplan.model.problem import END, Action, Problem
+from rhoplan.model.problem import END, Action, Array, Ids, Problem
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
 BeliefLike: TypeAlias = Any
 """A Belief, an array of probabilities, or a mapping of states to probabilities: see `belief.as_belief`."""
+
+Seed: TypeAlias = tuple[int, ...]
+"""Whole numbers that determine the random numbers of one decision."""
 
 COLUMNS = ("action", "reward", "information", "weighted_information", "continuation", "value")
 
@@ -84,15 +93,28 @@ def _cells(row: ValueTerms) -> list[Any]:
     return [getattr(row, column) for column in COLUMNS]
 
 
+class PolicyOnGraph(Protocol):
+    """A policy at the nodes of a belief graph."""
+
+    graph: BeliefGraph
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
+        """What is done at `nodes`: position of the node (in order), place of the action and probability, all (k,).
+
+        seeds: one for each node, for policies that sample.
+        """
+
+
 class Policy(ABC):
     """What to do at each belief of `problem`.
 
     value_kind: what `value` returns: `exact` or `lower bound` (of the value of following the policy), `lookahead` (the
-    value of the plan of H steps), or None where there is no value.
+    value of the plan of H steps), or None where there is no value. samples: whether actions depend on random numbers.
     """
 
     problem: Problem
     value_kind: str | None = None
+    samples: ClassVar[bool] = False
 
     @abstractmethod
     def action(self, belief: BeliefLike) -> str:
@@ -107,6 +129,10 @@ class Policy(ABC):
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """The value of each available action at `belief`, in terms that add up."""
         raise NotAvailable(f"{self.name} has no action values: it only selects actions", field=("policy",))
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        """The policy at the nodes of `graph`, whose problem has the names of the policy's. It may expand the graph."""
+        return AskedOnGraph(self, graph)
 
     def value(self, belief: BeliefLike) -> float:
         """The value at `belief`; `value_kind` says of what."""
@@ -151,6 +177,33 @@ class Policy(ABC):
         if found.observable is END:
             raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to decide")
         return found
+
+
+class AskedOnGraph:
+    """A policy that is asked at one belief after the other; what it does at a node is kept."""
+
+    def __init__(self, policy: Policy, graph: BeliefGraph) -> None:
+        self.graph, self._policy = graph, policy
+        self._kept: dict[int, tuple[list[int], list[float]]] = {}
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
+        found = [self._at(node) for node in nodes.tolist()]
+        row = np.repeat(np.arange(len(nodes)), [len(places) for places, _ in found])
+        place = np.array([place for places, _ in found for place in places], dtype=np.int64)
+        return row, place, np.array([share for _, shares in found for share in shares])
+
+    def _at(self, node: int) -> tuple[list[int], list[float]]:
+        """Places and probabilities of the actions that are taken at `node`."""
+        if node not in self._kept:
+            self.graph.budget.check(self.graph.size, self.graph.nbytes)
+            names = self.graph.table.names(int(self.graph.observable[node]))
+            belief = Belief(self.graph.problem, self.graph.situation(node))
+            shares = self._policy.probabilities(belief)
+            taken = [name for name, share in shares.items() if share > 0]
+            for name in taken:
+                checked_action(belief, name, self._policy.name)
+            self._kept[node] = [names.index(name) for name in taken], [shares[name] for name in taken]
+        return self._kept[node]
 
 
 class FunctionPolicy(Policy):

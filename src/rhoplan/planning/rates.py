@@ -45,13 +45,7 @@ class InformationRate:
         return np.where(arcs.is_terminal, 0.0, self.weight * arcs.information)
 
     def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
-        if not self.weight:
-            return np.zeros(len(nodes))
-        if graph.problem.observes_then_commits:
-            return abs(self.weight) * graph.entropy(nodes)
-        # Where the hidden state can change, the entropy before an observation may exceed that of the belief.
-        most = sum(math.log(len(factor.states)) for factor in graph.problem.factors)
-        return np.full(len(nodes), abs(self.weight) * most)
+        return abs(self.weight) * _most_information(graph, nodes)
 
 
 @dataclass(frozen=True)
@@ -65,15 +59,16 @@ class EntropyRate:
         return -self.weight * graph.entropy(arcs.node)
 
     def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
-        return np.zeros(len(nodes))
+        return abs(self.weight) * _most_information(graph, nodes)
 
 
 @dataclass(frozen=True, eq=False)
 class FunctionRate:
-    """weight * function(beliefs (n, S) about the action's factor, action) for every action."""
+    """weight * function(beliefs (n, S) about the action's factor, action) for every action. size: its largest value."""
 
     weight: float
     function: Callable[[Array, Action], Array]
+    size: float
     rates_terminal = True
 
     def __call__(self, graph: BeliefGraph, arcs: Arcs) -> Array:
@@ -85,7 +80,15 @@ class FunctionRate:
         return result
 
     def rounding(self, graph: BeliefGraph, nodes: Ids) -> Array:
-        return np.full(len(nodes), abs(self.weight))
+        return np.full(len(nodes), abs(self.weight) * self.size)
+
+
+def _most_information(graph: BeliefGraph, nodes: Ids) -> Array:
+    """The most information (n,), in nats, that actions can still yield at `nodes`."""
+    if graph.problem.observes_then_commits:
+        return graph.entropy(nodes)
+    # Where the hidden state can change, the entropy before an observation may exceed that of the belief.
+    return np.full(len(nodes), sum(math.log(len(factor.states)) for factor in graph.problem.factors))
 
 
 def rate_of(utility: Utility) -> Rate:
@@ -95,7 +98,7 @@ def rate_of(utility: Utility) -> Rate:
     if isinstance(utility, NegativeEntropy):
         return EntropyRate(utility.weight)
     if isinstance(utility, FunctionUtility):
-        return FunctionRate(utility.weight, utility.function)
+        return FunctionRate(utility.weight, utility.function, utility.size)
     raise AgentError(
         f"utility {utility.name} must be information, negative-entropy, target-belief or a function of beliefs and "
         "action: pass one of these",

@@ -118,12 +118,12 @@ class FunctionUtility:
         weight: float = 1.0,
     ) -> None:
         self.function, self.name, self.weight = function, name, weight
-        self._scale = scale
+        self.size = scale
 
     def at(self, weight: float) -> FunctionUtility:
         if weight == self.weight:
             return self
-        return FunctionUtility(self.function, scale=self._scale, name=self.name, weight=weight)
+        return FunctionUtility(self.function, scale=self.size, name=self.name, weight=weight)
 
     def going(self, graph: Graph, nodes: Ids) -> Array:
         values = np.zeros((len(nodes), graph.known.shape[1]))
@@ -136,7 +136,7 @@ class FunctionUtility:
         return self._columns(graph, nodes, graph.menus[visible].ending)
 
     def scale(self, graph: Graph, nodes: Ids) -> Array:
-        return np.full(len(nodes), abs(self.weight) * self._scale)
+        return np.full(len(nodes), abs(self.weight) * self.size)
 
     def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
         values = np.empty((len(nodes), len(actions)))
