@@ -14,11 +14,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
+from rhoplan.agents.planned import decide
+from rhoplan.api import evaluate
 from rhoplan.belief.situation import observe_all
 from rhoplan.present.plots import STYLE, canvas, place_labels, styled
 from rhoplan.problems.registry import make
-from rhoplan.scoring.evaluate import evaluate
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.figures.times import FORAGING, SHARPER, _check
 from rhoplan_paper.figures.weights import WEIGHTS, at

@@ -29,7 +29,7 @@ PUBLIC = {
     "MCTS": "rhoplan.agents.named",
     "POMCP": "rhoplan.agents.named",
     "RunOnce": "rhoplan.agents.named",
-    "Recommendation": "rhoplan.agents.policy",
+    "Recommendation": "rhoplan.planning.recommendation",
     "check_problem": "rhoplan.api",
     "decide": "rhoplan.api",
     "episode": "rhoplan.api",

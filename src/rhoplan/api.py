@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any, TypeAlias, overload
 
-from rhoplan.agents import policy as recommending
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent
-from rhoplan.agents.policy import Recommendation
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.belief.belief import Belief, Evidence
-from rhoplan.errors import AgentError, ModelFileError, ProblemError, WrongKind, in_a_row
+from rhoplan.budget import Budget
+from rhoplan.budget import Progress as GraphProgress
+from rhoplan.errors import AgentError, LimitError, ModelFileError, ProblemError, WrongKind, in_a_row
+from rhoplan.evaluation import exact
 from rhoplan.files import replacing
 from rhoplan.following.worlds import in_names_of
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.formats import FORMATS, parse_problem, read_problem
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.writer import model_record, write_model
 from rhoplan.model import check, limited
+from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solution import Progress
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import Policy
+from rhoplan.planning.recommendation import Recommendation, recommend
 from rhoplan.policies import (
-    Evaluation,
     PolicyLike,
+    bound_agent,
     checked_jobs,
     checked_steps,
     checked_whole,
-    followed,
     names,
     policy_of,
     with_horizon_of,
@@ -38,7 +42,7 @@ from rhoplan.policies import (
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from rhoplan.scoring import simulate as simulation
 from rhoplan.scoring.episode_table import Episodes
-from rhoplan.scoring.score import Score, Scores, score_from_estimate, score_from_exact
+from rhoplan.scoring.score import Score, Scores, score_from_estimate
 from rhoplan.scoring.stepping import EpisodeStep, episode_steps
 from rhoplan.solutions import Solution, load_policy_file, solved
 
@@ -167,7 +171,15 @@ def solve(
 
 @overload
 def evaluate(
-    problem: ProblemLike, policy: PolicyLike, *, world: ProblemLike | None = None, max_steps: int | None = None
+    problem: ProblemLike,
+    policy: PolicyLike,
+    *,
+    world: ProblemLike | None = None,
+    max_steps: int | None = None,
+    memory: float = exact.MEMORY,
+    seconds: float = math.inf,
+    progress: Callable[[GraphProgress], None] | None = None,
+    fallback: str | None = None,
 ) -> Score: ...
 @overload
 def evaluate(
@@ -176,6 +188,10 @@ def evaluate(
     *,
     world: ProblemLike | None = None,
     max_steps: int | None = None,
+    memory: float = exact.MEMORY,
+    seconds: float = math.inf,
+    progress: Callable[[GraphProgress], None] | None = None,
+    fallback: str | None = None,
 ) -> Scores: ...
 def evaluate(
     problem: ProblemLike,
@@ -183,6 +199,10 @@ def evaluate(
     *,
     world: ProblemLike | None = None,
     max_steps: int | None = None,
+    memory: float = exact.MEMORY,
+    seconds: float = math.inf,
+    progress: Callable[[GraphProgress], None] | None = None,
+    fallback: str | None = None,
 ) -> Score | Scores:
     """The exact Score of a policy, computed without simulation; of several a mapping of names to Scores.
 
@@ -195,19 +215,33 @@ def evaluate(
         The true model where it is not `problem`, in which the policy believes.
     max_steps
         Steps after which an episode is cut off; by default the problem's own limit.
-
-    Raises LimitError where too many beliefs can be reached; use `simulate` there.
+    memory, seconds
+        Limits of the belief graph in bytes, and of the time. Beyond them LimitError is raised.
+    progress
+        Called about once a second with the number of beliefs, the bytes that they take, and the seconds.
+    fallback
+        "simulate" estimates the score from 1,000 episodes if a limit is reached; `Score.kind` tells.
     """
-    found = resolve_problem(problem)
-    truth = None if world is None else resolve_problem(world)
-    evaluation = Evaluation(found, truth, checked_steps(max_steps))
+    found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
+    steps, budget = checked_steps(max_steps), Budget(memory=memory, seconds=seconds, progress=progress)
+    graphs: dict[int | None, BeliefGraph] = {}
+
+    def score(one: PolicyLike) -> Score:
+        chosen = policy_of(found, one)
+        where, world = with_horizon_of(chosen, found, truth)
+        graph = graphs.setdefault(horizon_of(where), BeliefGraph(where, budget=budget))
+        try:
+            return exact.evaluate(graph.problem, chosen, world=world, max_steps=steps, graph=graph)
+        except LimitError:
+            if fallback is None:
+                raise
+        return simulate(where, chosen, world=world, max_steps=steps)
+
     if isinstance(policy, Mapping):
-        several = dict(policy)
-    elif isinstance(policy, list | tuple):
-        several = dict(zip(names(policy), policy, strict=True))
-    else:
-        return score_from_exact(evaluation.score(policy))
-    return Scores({name: score_from_exact(evaluation.score(one)) for name, one in several.items()})
+        return Scores({name: score(one) for name, one in policy.items()})
+    if isinstance(policy, list | tuple):
+        return Scores({name: score(one) for name, one in zip(names(policy), policy, strict=True)})
+    return score(policy)
 
 
 def simulate(
@@ -226,7 +260,7 @@ def simulate(
     jobs: processes; the result does not depend on it. progress: called with the number of episodes done since the last
     call. The other parameters are those of `evaluate`.
     """
-    where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    where, agent, truth = _followed(problem, policy, world)
     settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
     return score_from_estimate(simulation.simulate(where, agent, world=truth, progress=progress, **settings))
 
@@ -243,7 +277,7 @@ def episodes(
     progress: Callable[[int], None] | None = None,
 ) -> Episodes:
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
-    where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    where, agent, truth = _followed(problem, policy, world)
     settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
     return simulation.simulate_episodes(where, agent, world=truth, progress=progress, **settings)
 
@@ -278,10 +312,10 @@ def decide(
     The values are the policy's own action values; for a policy that has none they look one action ahead.
     """
     found = resolve_problem(problem)
-    where, bound, _ = followed(found, agent, None)
-    policy = policy_of(where, agent)
+    policy = policy_of(found, agent, seed=checked_whole("seed", seed, 0))
+    where, _ = with_horizon_of(policy, found, None)
     belief = policy.belief(given) if isinstance(given, Belief) else where.belief(given=given)
-    return recommending.decide(where, bound, belief.situation, seed=seed)
+    return recommend(policy, belief)
 
 
 def load_policy(path: Path | str, problem: ProblemLike) -> Policy:
@@ -311,6 +345,16 @@ def register(kind: str, name: str, thing: Any) -> None:
     if not callable(thing) and kind != "agent":
         raise AgentError(f"a {kind} must be a class or a function; it is {shortened(thing)}", field=("thing",))
     tables[kind].add(name, thing)
+
+
+def _followed(
+    problem: ProblemLike, policy: PolicyLike, world: ProblemLike | None
+) -> tuple[Problem, BoundAgent, Problem | None]:
+    """The problem in which `policy` acts, the policy as an agent, and the true model."""
+    found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
+    chosen = policy_of(found, policy)
+    where, truth = with_horizon_of(chosen, found, truth)
+    return where, bound_agent(where, chosen), truth
 
 
 def _simulation_settings(

@@ -14,6 +14,9 @@ from rhoplan.errors import LimitError
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
+CODES = {"nodes": "node-limit", "memory": "memory-limit", "seconds": "time-limit"}
+"""Codes of errors by limit."""
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -22,6 +25,9 @@ class Progress:
     nodes: int
     memory: int
     seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.nodes:,} beliefs, {_size(self.memory)}, {self.seconds:.0f} s"
 
 
 @dataclass(eq=False)
@@ -54,7 +60,9 @@ class Budget:
         }
         for name, used in (("nodes", nodes), ("memory", memory), ("seconds", elapsed)):
             if used > getattr(self, name):
-                raise LimitError(f"{found[name]}; raise it, shorten the horizon, or use simulate", field=(name,))
+                raise LimitError(
+                    f"{found[name]}; raise it, shorten the horizon, or use simulate", field=(name,), code=CODES[name]
+                )
         if self.progress is not None and elapsed - self._reported >= SECONDS_BETWEEN_REPORTS:
             self._reported = elapsed
             self.progress(Progress(nodes, memory, elapsed))

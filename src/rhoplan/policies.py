@@ -13,67 +13,31 @@ from rhoplan.agents.named import Agent
 from rhoplan.agents.planned import AgentPolicy
 from rhoplan.agents.planners.external import FollowPolicy, PolicyRule
 from rhoplan.belief.belief import Belief
-from rhoplan.errors import AgentError, LimitError, WrongKind
-from rhoplan.graph.graph import Graph
+from rhoplan.errors import AgentError, WrongKind
 from rhoplan.model import limited
 from rhoplan.model.problem import Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import FunctionPolicy, Policy
-from rhoplan.planning.policy_file import digest_of_problem
-from rhoplan.scoring.evaluate import ExactScore, evaluate, graph_for
+from rhoplan.planning.policy_file import is_same
 from rhoplan.solutions import Solution
 
 PolicyLike: TypeAlias = Policy | Planner | BoundAgent | str | Callable[[Belief], str]
 """A policy, an agent or its name, a planner, or a function from a Belief to the name of an action."""
 
-MOST_BELIEFS, MOST_PROBABILITIES = 50_000, 30_000_000
-"""Beliefs, and probabilities in all of them, that are visited to evaluate a policy that is asked at each of them: that
-takes up to milliseconds."""
 
-
-class Evaluation:
-    """Exact scores of policies of `problem` in `world`; policies of one problem share a belief graph."""
-
-    def __init__(self, problem: Problem, world: Problem | None, max_steps: int | None) -> None:
-        self.problem, self.world, self.max_steps = problem, world, max_steps
-        self._graph: Graph | None = None
-
-    def score(self, policy: PolicyLike) -> ExactScore:
-        """The score of one policy."""
-        problem, agent, world = followed(self.problem, policy, self.world)
-        if isinstance(agent.planner, FollowPolicy):
-            return self._asked(problem, agent, world)
-        if problem is not self.problem:
-            return evaluate(problem, agent, world=world, cap=self.max_steps)
-        if self._graph is None:
-            self._graph = graph_for(problem)
-        return evaluate(problem, agent, world=world, cap=self.max_steps, graph=self._graph)
-
-    def _asked(self, problem: Problem, agent: BoundAgent, world: Problem | None) -> ExactScore:
-        """The score of a policy that is asked at each belief, on a smaller graph of its own."""
-        most = min(MOST_BELIEFS, MOST_PROBABILITIES // max(len(factor.states) for factor in problem.factors))
-        graph = Graph(problem, node_limit=most)
-        try:
-            return evaluate(problem, agent, world=world, cap=self.max_steps, graph=graph)
-        except LimitError:
-            raise LimitError(
-                f"{agent.name} can reach more than {most:,} beliefs of '{problem.name}', too many for an exact score: "
-                "estimate it with rhoplan.simulate",
-                field=("policy",),
-            ) from None
-
-
-def policy_of(problem: Problem, policy: PolicyLike) -> Policy:
-    """The policy that `policy` stands for in `problem`."""
+def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
+    """The policy that `policy` stands for in `problem`. seed: for planners that sample."""
     if isinstance(policy, Solution):
         return policy.policy
     if isinstance(policy, Policy):
         return policy
     if isinstance(policy, str):
         policy = Agent(policy)
+    if isinstance(policy, Agent):
+        policy = policy.bind(problem)
     if isinstance(policy, BoundAgent):
-        return AgentPolicy(problem, policy)
+        return AgentPolicy(problem, policy, seed=seed)
     if isinstance(policy, Planner):
         return policy_of(problem, policy.solve(problem))
     if callable(policy):
@@ -85,22 +49,12 @@ def policy_of(problem: Problem, policy: PolicyLike) -> Policy:
     )
 
 
-def followed(problem: Problem, policy: PolicyLike, world: Problem | None) -> tuple[Problem, BoundAgent, Problem | None]:
-    """The problem in which `policy` acts, what follows it on the belief graph, and the true model."""
-    if isinstance(policy, BoundAgent):
-        return problem, policy, world
-    found = policy_of(problem, policy)
-    problem, world = with_horizon_of(found, problem, world)
-    if isinstance(found, AgentPolicy) and is_same(found.problem, problem):
-        return problem, found.agent, world
-    # A policy made for another problem keeps planning with its own numbers: it is asked at each belief.
+def bound_agent(problem: Problem, policy: Policy) -> BoundAgent:
+    """`policy` as an agent of `problem`: a policy made for another problem keeps planning with its own numbers."""
+    if isinstance(policy, AgentPolicy) and is_same(policy.problem, problem):
+        return policy.agent
     aim = Objective(discount=problem.discount)
-    return problem, BoundAgent(found.name, objective=aim, planner=FollowPolicy(rule=PolicyRule(found))), world
-
-
-def is_same(problem: Problem, other: Problem) -> bool:
-    """Whether two problems have the same numbers."""
-    return problem is other or digest_of_problem(problem) == digest_of_problem(other)
+    return BoundAgent(policy.name, objective=aim, planner=FollowPolicy(rule=PolicyRule(policy)))
 
 
 def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:

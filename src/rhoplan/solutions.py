@@ -16,10 +16,11 @@ import numpy as np
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planned import FORMAT as AGENT_FORMAT
-from rhoplan.agents.planned import LOWER_BOUND, AgentPolicy, agent_policy_from
+from rhoplan.agents.planned import AgentPolicy, agent_policy_from
+from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, LimitError, NotAvailable, ProblemError
 from rhoplan.files import replacing
-from rhoplan.graph.graph import Graph
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.policy_writer import write_policy
 from rhoplan.model.limited import Left, horizon_of, with_horizon
 from rhoplan.model.limits import MOST_MENUS
@@ -29,13 +30,15 @@ from rhoplan.planning.certified import saved
 from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult
 from rhoplan.planning.certified.solve import solve as solve_with_bounds
 from rhoplan.planning.certified.solved import SolvedPolicy
-from rhoplan.planning.exact import Plan
+from rhoplan.planning.graph_policy import LOWER_BOUND
+from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import (
     ActionValues,
     BeliefLike,
     Policy,
+    PolicyOnGraph,
     ValueTerms,
     action_named,
     html_table,
@@ -76,11 +79,9 @@ class SolverPolicy(Policy):
         return self.solved.value(self.belief(belief).situation)
 
     def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]]:
-        """Lower and upper bound on the value of each action, with the best plan afterwards."""
         return self.solved.actions(self.belief(belief).situation)
 
     def proven(self, belief: BeliefLike) -> str | None:
-        """The action that the bounds prove to be optimal at `belief`, if they prove one."""
         return self.solved.proven(self.belief(belief).situation)
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
@@ -234,6 +235,15 @@ class Solution(Policy):
     def value(self, belief: BeliefLike) -> float:
         return self.policy.value(belief)
 
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]] | None:
+        return self.policy.action_bounds(belief)
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        return self.policy.proven(belief)
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return self.policy.on(graph)
+
     def save(self, path: Path | str) -> None:
         self.policy.save(path)
 
@@ -320,23 +330,20 @@ def derived_policy(problem: Problem, objective: Objective, found: SolveResult) -
     blind = BlindPolicy(problem, found.first, objective.discount_factor)
     if found.method == RANGE or not problem.observes_then_commits or problem.leaf is not None:
         return blind
-    best, horizon = 0, 1
-    graph = Graph(problem, node_limit=MOST_NODES)
-    plan = Plan(graph, objective.rho, discount=objective.discount_factor)
-    start = np.array([graph.root])
+    graph = BeliefGraph(problem, budget=Budget(nodes=MOST_NODES, seconds=SECONDS))
+    start, best, horizon = np.array([graph.root]), 0, 1
+    layers = LookaheadOnGraph(graph, objective, horizon).layers
     try:
-        with graph.limited(MOST_NODES, SECONDS):
-            while horizon <= LONGEST:
-                value = float(plan.values(start, horizon)[0])
-                best = horizon
-                if value >= found.lower - 0.5 * found.gap:
-                    break
-                horizon *= 2
-    except (LimitError, TimeoutError):
+        while horizon <= LONGEST:
+            value = float(layers.value(start, horizon)[0])
+            best = horizon
+            if value >= found.lower - 0.5 * found.gap:
+                break
+            horizon *= 2
+    except LimitError:
         pass
     if not best:
-        stop = plan.best_ending(start)[1][0]
-        always = graph.menus[graph.visible[graph.root]].ending[int(stop)].name
+        always = graph.action(graph.root, int(graph.stop_place[graph.root])).name
         return BlindPolicy(problem, always, objective.discount_factor)
     agent = BoundAgent("Solution", objective=objective, planner="exact", horizon=best)
     return AgentPolicy(problem, agent, value_kind=LOWER_BOUND)

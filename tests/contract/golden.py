@@ -43,6 +43,9 @@ RELATIVE, FLOOR = 1e-9, 1e-12
 
 NOT_COMPARED = {"nodes", "dropped", "rounds", "seconds", "compiling", "version", "symmetries", "digest", "date"}
 SENTENCES = {"beside", "reason", "words", "notes", "why", "text", "about", "summary", "sentence", "message", "detail"}
+DISTRIBUTIONS = {"tests_distribution"}
+"""Keys of probabilities of 0, 1, 2, ... tests."""
+
 CHOICES = {"choice", "first", "do", "runner_up", "action", "commit"}
 """Keys whose value names an action."""
 
@@ -287,6 +290,9 @@ def _walk(old: Any, new: Any, where: str) -> Iterator[tuple[str, str, Any, Any]]
             else:
                 yield from _walk(old[key], new[key], place)
     elif isinstance(old, list) and isinstance(new, list):
+        if where.rpartition(".")[2] in DISTRIBUTIONS:  # those that end earlier end with probability 0
+            longest = max(len(old), len(new))
+            old, new = (one + [0.0] * (longest - len(one)) for one in (old, new))
         if len(old) != len(new):
             yield "number", f"{where} (length)", len(old), len(new)
         for place, (one, other) in enumerate(zip(old, new, strict=False)):

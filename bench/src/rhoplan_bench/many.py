@@ -22,14 +22,14 @@ import numpy as np
 from rhoplan.advice.case import Adviser
 from rhoplan.advice.journal import Case
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
+from rhoplan.agents.planned import decide
+from rhoplan.api import evaluate
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.io.model_file import write_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import search
-from rhoplan.scoring.evaluate import evaluate
 
 CERTIFIED = ((10, 0.1), (12, 1.0), (15, 60.0))
 """Tests, and CPU seconds within which the best plan of random models with two states is certified."""

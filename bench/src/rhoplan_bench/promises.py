@@ -13,7 +13,7 @@ from typing import Any
 from rhoplan.advice.case import advise
 from rhoplan.advice.uncertain.uncertainty import uncertainty
 from rhoplan.agents.agent import make_adviser, make_agent
-from rhoplan.agents.policy import decide
+from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import initial
 from rhoplan.graph.graph import shared_graph
 from rhoplan.io.model_file import parse_model

@@ -1,4 +1,4 @@
-"""The policy of an agent: it plans at each belief that it is asked about, on a belief graph that it keeps."""
+"""The policy of an agent: that of its planner, with a name and a file."""
 
 from __future__ import annotations
 
@@ -7,84 +7,68 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planners.external import ExternalPlanner, PolicyChooser
-from rhoplan.agents.policy import GraphPolicy, action_values, preferred
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
-from rhoplan.errors import LimitError, NotAvailable
-from rhoplan.graph.graph import Graph
+from rhoplan.belief.belief import Belief
+from rhoplan.belief.situation import Situation, initial
+from rhoplan.errors import NotAvailable, expect
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Problem
 from rhoplan.planning.objective import Objective
-from rhoplan.planning.policy import ActionValues, BeliefLike, Policy, ValueTerms
-from rhoplan.planning.policy_file import digest_of_problem, write_policy_file
+from rhoplan.planning.policy import ActionValues, AskedOnGraph, BeliefLike, Policy, PolicyOnGraph
+from rhoplan.planning.policy_file import digest_of_problem, is_same, write_policy_file
+from rhoplan.planning.recommendation import Recommendation, recommend
 from rhoplan.planning.utility import Utility
 
 FORMAT = "rhoplan-agent-policy-1"
-
-MOST_NODES = 400_000
-"""Size of the belief graph at which a new one replaces it, to bound the memory of a policy that is called often."""
-
-LOWER_BOUND, LOOKAHEAD = "lower bound", "lookahead"
 
 
 class AgentPolicy(Policy):
     """Follows `agent` in `problem`: receding-horizon planning, a tree search, or a rule, as the agent's planner does.
 
     seed: for planners that sample; the same belief and seed give the same action. value_kind: of what `value` returns,
-    where that is known to be more than the value of a look-ahead.
+    if that is known to be more than the planner says.
     """
 
     def __init__(self, problem: Problem, agent: BoundAgent, *, seed: int = 0, value_kind: str | None = None) -> None:
         self.problem, self.agent, self.seed = problem, agent, seed
-        planner = agent.planner
-        if value_kind is None and planner.plans and not planner.samples:
-            value_kind = LOWER_BOUND if planner.is_bounded and problem.listed is not None else LOOKAHEAD
-        self.value_kind = value_kind
+        self.samples, self.is_timed = agent.planner.samples, agent.planner.is_timed
+        self._value_kind = value_kind
 
     @property
     def name(self) -> str:
         return self.agent.name
 
+    @property
+    def value_kind(self) -> str | None:  # type: ignore[override]
+        """The kind of the value."""
+        return self._value_kind or self.policy.value_kind
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of the planner."""
+        return self.agent.planner.policy(self.problem, self.agent.objective, seed=self.seed)
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return self.policy.on(graph) if is_same(graph.problem, self.problem) else AskedOnGraph(self, graph)
+
     def action(self, belief: BeliefLike) -> str:
-        policy, node = self._at(belief)
-        if policy.is_deterministic:
-            return policy.action(node).name
-        return preferred(policy, node, action_values(policy, node, self.seed)).name
+        return self.policy.action(self.belief(belief))
 
     def probabilities(self, belief: BeliefLike) -> dict[str, float]:
-        """Of the softmax over action values; with infinite inverse temperature 1 for the action taken."""
-        policy, node = self._at(belief)
-        menu = policy.graph.menus[policy.graph.visible[node]]
-        _, ending, going = policy.opened(node, self.seed)
-        names = [action.name for action in (*menu.going, *menu.ending)]
-        return dict(zip(names, [*going[: len(menu.going)].tolist(), *ending.tolist()], strict=True))
+        return self.policy.probabilities(self.belief(belief))
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
-        """The value of each action; planners that sample estimate them."""
-        if not self.agent.planner.plans and not isinstance(self.agent.planner, ExternalPlanner):
-            raise NotAvailable(f"{self.name} has no action values: it follows a rule", field=("policy",))
-        policy, node = self._at(belief)
-        if isinstance(policy.chooser, PolicyChooser):
-            return policy.chooser.policy.action_values(belief)
-        kind = "estimated" if self.agent.planner.samples else str(self.value_kind)
-        rows = [
-            ValueTerms(one.name, one.reward, one.information, one.weighted_information, one.continuation)
-            for one in action_values(policy, node, self.seed)
-        ]
-        return ActionValues(tuple(rows), LOOKAHEAD if kind == LOWER_BOUND else kind)
+        return self.policy.action_values(self.belief(belief))
 
     def value(self, belief: BeliefLike) -> float:
-        """The value of the look-ahead at `belief`, or a lower bound on the value of following the policy."""
-        if self.value_kind is None:
-            why = "it samples" if self.agent.planner.samples else "it follows a rule"
-            raise NotAvailable(
-                f"{self.name} has no value, as {why}: estimate it with rhoplan.simulate", field=("policy",)
-            )
-        policy, node = self._at(belief)
-        found = policy.chooser.bounded(node)
-        if found is not None:
-            return float(found.lower)
-        return max(row.value for row in action_values(policy, node, self.seed))
+        return self.policy.value(self.belief(belief))
+
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]] | None:
+        return self.policy.action_bounds(self.belief(belief))
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        return self.policy.proven(self.belief(belief))
 
     def save(self, path: Path | str) -> None:
         """Write the agent's settings; the policy follows from them and the problem."""
@@ -96,23 +80,14 @@ class AgentPolicy(Policy):
     def __repr__(self) -> str:
         return f"AgentPolicy({self.problem.spec or self.problem.name}, {self.agent.name}, {self.agent.planner.name})"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_policy"}
 
-    def _at(self, belief: BeliefLike) -> tuple[GraphPolicy, int]:
-        """The policy on the graph, and the node of `belief`."""
-        situation = self.belief(belief).situation
-        if self._policy.graph.size > MOST_NODES:
-            del self._policy
-        try:
-            return self._policy, self._policy.graph.node(situation)
-        except LimitError:
-            del self._policy
-            return self._policy, self._policy.graph.node(situation)
-
-    @cached_property
-    def _policy(self) -> GraphPolicy:
-        return GraphPolicy(Graph(self.problem), self.agent)
+def decide(problem: Problem, agent: BoundAgent, situation: Situation | None = None, *, seed: int = 0) -> Recommendation:
+    """What `agent` does in a situation (the initial one by default), and why. seed: for planners that sample."""
+    expect(problem, Problem, "make")
+    expect(agent, BoundAgent, "agent")
+    policy = AgentPolicy(problem, agent, seed=seed)
+    belief = policy.belief(Belief(problem, situation or initial(problem)))
+    return recommend(policy, belief, objective=agent.objective)
 
 
 def agent_policy_from(problem: Problem, header: dict[str, Any]) -> AgentPolicy | None:

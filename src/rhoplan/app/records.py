@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from rhoplan.advice.part import Part
     from rhoplan.advice.uncertain.uncertainty import Sure
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.agents.policy import Recommendation
     from rhoplan.belief.situation import Situation
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import SolveResult
-    from rhoplan.scoring.evaluate import ExactScore
+    from rhoplan.planning.recommendation import Recommendation
+    from rhoplan.scoring.score import Score
     from rhoplan.scoring.simulate import Estimate
 
 SAME = 1e-9
@@ -65,10 +65,39 @@ def decision_record(
     return {**record, **found}
 
 
-def score_record(problem: Problem, agent: BoundAgent, score: ExactScore, world: Problem | None) -> dict[str, Any]:
-    """An exact score; `world` where it is not the agent's own model."""
-    told = {"world": world.spec if world else None, "kind": "exact", **asdict(score)}
-    return {**describe(problem, agent), **told, **ceiling_record(world or problem)}
+def score_record(problem: Problem, agent: BoundAgent, score: Score, world: Problem | None) -> dict[str, Any]:
+    """A score; `world` where it is not the agent's own model."""
+    found = {"world": world.spec if world else None}
+    found |= exact_record(score) if score.kind == "exact" else estimated_record(score)
+    return {**describe(problem, agent), **found, **ceiling_record(world or problem)}
+
+
+EXACT = (
+    "kind", "reward", "reward_sd", "tests", "success", "truncated", "log_score", "tests_distribution", "dropped",
+    "nodes", "tallies", "discounted", "discounted_tail", "steps", "information",
+)  # fmt: skip
+"""Keys of an exact score."""
+
+
+ESTIMATED = (
+    "kind", "reward", "reward_sd", "discounted", "discounted_tail", "tests", "success", "truncated", "log_score",
+    "steps", "information", "tests_distribution", "episodes", "seeds", "se_from", "success_interval", "unseen_loss",
+)  # fmt: skip
+"""Keys of an estimated score, besides standard errors."""
+
+
+def estimated_record(score: Score) -> dict[str, Any]:
+    """A score estimated from episodes as plain data; `reward_se` is the standard error of `reward`."""
+    found = {name: getattr(score, name) for name in ESTIMATED}
+    found["unseen_loss"] = score.unseen_loss and asdict(score.unseen_loss)
+    found |= {f"{name}_se": error for name, error in score.se.items() if name not in score.tallies}
+    found["tallies"] = {name: (mean, score.se[name]) for name, mean in score.tallies.items()}
+    return {**found, "episodes_per_seed": score.episodes // len(score.seeds)}
+
+
+def exact_record(score: Score) -> dict[str, Any]:
+    """An exact score as plain data."""
+    return {name: getattr(score, name) for name in EXACT}
 
 
 def estimate_record(problem: Problem, agent: BoundAgent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:

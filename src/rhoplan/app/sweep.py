@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import AgentPolicy
+from rhoplan.app.records import exact_record
 from rhoplan.errors import AgentError, MissingExtra, ProblemError
+from rhoplan.evaluation.exact import evaluate
 from rhoplan.files import write_rows
 from rhoplan.present.plots import draw_sweep
 from rhoplan.problems.registry import FILE_ENDINGS, PROBLEMS, make, parameters, with_parameter
-from rhoplan.scoring.evaluate import evaluate
 from rhoplan.version import __version__
 
 AGENT_SETTINGS = ("weight", "horizon", "discount", "precision")
@@ -36,12 +37,12 @@ def sweep(
         for agent_name in agents:
             agent = make_agent(agent_name, problem, **chosen)
             notes.update(dict.fromkeys(agent.notes))
-            score = asdict(evaluate(problem, agent))
+            score = exact_record(evaluate(problem, AgentPolicy(problem, agent)))
             del score["tests_distribution"]
             tallies = score.pop("tallies")
             whose = {word: agent.settings[word] for word in ("horizon", "weight", "unit", "discount", "utility")}
             where = {"problem": problem.spec, "setting": setting, "agent": agent.name}
-            rows.append({**where, **whose, "kind": "exact", **score, **tallies})
+            rows.append({**where, **whose, **score, **tallies})
     return rows, list(notes)
 
 

@@ -1,30 +1,23 @@
-"""The exact score of an agent: no episode is simulated, the distribution over beliefs is propagated forward."""
+"""The exact score of a policy: no episode is simulated, the distribution over beliefs is propagated forward."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
-from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planners.anytime import AnytimePlanner
-from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.information import entropy
 from rhoplan.budget import Budget
-from rhoplan.errors import AgentError, expect
+from rhoplan.errors import AgentError
 from rhoplan.evaluation import criteria
 from rhoplan.evaluation.occupancy import Layer, Occupancy
 from rhoplan.evaluation.variance import ReturnMoments
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.graph.row_index import grown
-from rhoplan.model.problem import Array, Ids, Problem, Rule
+from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.model.reach import cut_off_worth, has_commits
-from rhoplan.planning.errands.anytime import derived_leaf
-from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
-from rhoplan.planning.policy import PolicyOnGraph, Seed
-from rhoplan.scoring.evaluate import ExactScore
+from rhoplan.planning.policy import Policy, PolicyOnGraph
+from rhoplan.scoring.score import Score
 
 NEGLIGIBLE = 1e-17
 """Mass at a node below which cases are no longer followed, if a problem observes, then commits."""
@@ -32,84 +25,40 @@ NEGLIGIBLE = 1e-17
 NEGLIGIBLE_ELSEWHERE = 1e-13
 """The same for other problems: their graphs are far larger."""
 
-
 MEMORY = 2e9
 """Bytes that a belief graph may take if the caller sets no budget; values and temporary arrays come on top."""
 
 
-class RuleOnGraph:
-    """A rule of the problem's own, which names an action, on a belief graph."""
-
-    def __init__(self, graph: BeliefGraph, rule: Rule, weight: float) -> None:
-        self.graph, self._rule, self._weight = graph, rule, weight
-        self._places: Ids = np.empty(0, dtype=np.int64)
-
-    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        graph, used = self.graph, len(self._places)
-        if used < graph.size:
-            self._places = grown(self._places, used, graph.size)
-            self._places[used:] = UNDECIDED
-        for node in nodes[self._places[nodes] == UNDECIDED].tolist():
-            name, observable = self._rule(graph.problem, graph.situation(node), self._weight), graph.observable[node]
-            self._places[node] = graph.table.names(int(observable)).index(name)
-        return np.arange(len(nodes)), self._places[nodes], np.ones(len(nodes))
-
-
 def evaluate(
     problem: Problem,
-    agent: BoundAgent,
+    policy: Policy,
     *,
     world: Problem | None = None,
-    cap: int | None = None,
+    max_steps: int | None = None,
     budget: Budget | None = None,
-) -> ExactScore:
-    """Exact score of `agent`, whose model is `problem`, in `world` (its own model by default), for `cap` steps.
+    graph: BeliefGraph | None = None,
+) -> Score:
+    """Exact score of `policy`, whose model is `problem`, in `world` (the same model by default).
 
-    LimitError if the belief graph is larger than the budget allows: MEMORY bytes by default.
+    max_steps: by default the problem's own limit. budget: limits of the belief graphs, by default MEMORY bytes.
+    graph: of the problem, to use again. LimitError if a graph is larger than the budget allows.
     """
-    expect(problem, Problem, "make")
-    expect(agent, BoundAgent, "agent")
-    steps = problem.cap if cap is None else cap
-    if steps < 1:
-        raise AgentError(f"cap must be at least 1; it is {steps}", field=("cap",))
-    if not agent.planner.is_fixed:
-        reason = "samples" if agent.planner.samples else "is limited by time"
+    if policy.samples or policy.is_timed:
+        reason = "samples" if policy.samples else "is limited by time"
         raise AgentError(
-            f"planner {agent.planner.name} {reason}: its score cannot be computed: estimate it with simulate",
-            field=("planner",) if agent.planner.samples else ("time",),
+            f"a policy must not depend on chance or time for an exact score; {policy.name} {reason}: estimate its "
+            "score with simulate",
+            field=("planner",) if policy.samples else ("time",),
+            code="not-computable",
         )
-    budget = budget or Budget(memory=MEMORY)
-    graph = BeliefGraph(problem, budget=budget)
+    graph = graph or BeliefGraph(problem, budget=budget or Budget(memory=MEMORY))
     truth = None
     if world is not None and world is not problem:
-        truth = BeliefGraph(in_names_of(problem, world), budget=budget)
-    return score(policy_of(agent, graph), steps=steps, world=truth)
+        truth = BeliefGraph(in_names_of(problem, world), budget=graph.budget)
+    return score(policy.on(graph), steps=max_steps or problem.cap, world=truth)
 
 
-def policy_of(agent: BoundAgent, graph: BeliefGraph) -> PolicyOnGraph:
-    """What `agent` does on `graph`: look-ahead, or a rule."""
-    if isinstance(agent.planner, FollowRule):
-        return RuleOnGraph(graph, agent.planner.rule, agent.objective.weight_per_nat)
-    leaf = None
-    if isinstance(agent.planner, AnytimePlanner):
-        leaf = derived_leaf(
-            graph.problem, weight=agent.objective.weight_per_nat, discount=agent.objective.discount_factor
-        )
-        if leaf is not None and not agent.objective.is_information:
-            raise AgentError(
-                f"the utility of planner anytime must be information on '{graph.problem.name}'; it is "
-                f"{agent.objective.belief_utility.name}: use planner exact",
-                field=("utility",),
-            )
-    elif not agent.planner.is_exact:
-        raise AgentError(
-            f"the planner of an exact score must be exact; it is {agent.planner.name}: use exact, or simulate",
-            field=("planner",),
-        )
-    return LookaheadOnGraph(graph, agent.objective, agent.planner.horizon, leaf=leaf)
-
-
-def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None) -> ExactScore:
+def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None) -> Score:
     """The score of following `policy` for at most `steps` actions, in `world` (the agent's own model by default)."""
     graph, world = policy.graph, world or policy.graph
     observes_then_commits, problem = graph.problem.observes_then_commits, world.problem
@@ -139,7 +88,8 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
         for name, criterion in summed.items():
             totals[name] += float(layer.act_mass @ criterion(layer))
     mean, variance = moments.result
-    return ExactScore(
+    return Score(
+        kind="exact",
         reward=mean,
         reward_sd=math.sqrt(variance),
         tests=float(np.dot(ends.distribution, np.arange(len(ends.distribution)))),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.policy import Recommendation, decide
+from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import EvidenceError, MissingExtra, in_a_row
 from rhoplan.learning.build import Learned, build
@@ -27,6 +27,7 @@ from rhoplan.learning.replay import Replayed, replay
 from rhoplan.learning.table import Table, make_column, table_of
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Array, Problem
+from rhoplan.planning.recommendation import Recommendation
 
 try:
     from sklearn.base import BaseEstimator

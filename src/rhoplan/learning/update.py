@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent, make_adviser
-from rhoplan.agents.policy import decide
+from rhoplan.agents.planned import AgentPolicy, decide
+from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError, TableError
-from rhoplan.graph.graph import shared_graph
-from rhoplan.graph.menu import nodes_within
+from rhoplan.evaluation.exact import evaluate
 from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import shown
 from rhoplan.learning.build import outcomes_of
@@ -30,7 +30,6 @@ from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.replay import replay
 from rhoplan.learning.table import Table
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.scoring.evaluate import evaluate
 
 SAME = 1e-6
 """Largest difference between likelihoods in the file and those that its counts give: the file has all digits."""
@@ -121,8 +120,7 @@ def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
 
 def _planned(problem: Problem, agent: BoundAgent) -> float:
     """What the model expects a case to cost; LimitError where that is too much to work out."""
-    with shared_graph(problem).limited(nodes_within(problem, ROOM)):
-        return -evaluate(problem, agent).reward
+    return -evaluate(problem, AgentPolicy(problem, agent), budget=Budget(memory=ROOM)).reward
 
 
 class _Counted:

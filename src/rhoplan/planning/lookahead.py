@@ -15,10 +15,11 @@ import numpy as np
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import grown
-from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.backup import ArcValues, LayerValues
+from rhoplan.planning.graph_policy import LOOKAHEAD, GraphPolicy
 from rhoplan.planning.objective import Objective
-from rhoplan.planning.policy import Seed
+from rhoplan.planning.policy import ActionValues, Seed, ValueTerms
 from rhoplan.planning.rates import rate_of
 
 UNDECIDED = -1
@@ -54,7 +55,7 @@ class LookaheadOnGraph:
         return math.isinf(self.objective.inverse_temperature)
 
     def places(self, nodes: Ids) -> Ids:
-        """The place (n,) of the action taken at each of `nodes`; decided once and kept."""
+        """The place (n,) of the best action at each of `nodes`; decided once and kept."""
         self._make_room()
         fresh = np.unique(nodes[self._places[nodes] == UNDECIDED])
         for part in self.layers.chunks(fresh):
@@ -91,6 +92,24 @@ class LookaheadOnGraph:
         """The value (n,) of the plan of `horizon` actions."""
         return self.layers.value(nodes, self.horizon)
 
+    def node_value(self, node: int) -> float:
+        return float(self.value(np.array([node]))[0])
+
+    def terms(self, node: int) -> ActionValues:
+        nodes = np.array([node])
+        arcs, values = self.action_values(nodes, every_terminal=True)
+        counts, rows = self.objective.terminal_rewards, []
+        for place in np.argsort(arcs.is_terminal, kind="stable").tolist():
+            ends = bool(arcs.is_terminal[place])
+            terms = (arcs.reward, arcs.information, values.rate, values.continuation, values.absolute)
+            reward, information, rate, later, absolute = (float(term[place]) for term in terms)
+            if ends:
+                reward, information, rate = reward * counts, 0.0, rate * counts
+            name = self.graph.table.actions[int(arcs.action[place])].name
+            rows.append(ValueTerms(name, reward, information, rate, later, absolute))
+        rounding = float(self.layers.rate.rounding(self.graph, nodes)[0])
+        return ActionValues(tuple(rows), LOOKAHEAD, rounding)
+
     def _scale(self, arcs: Arcs, values: ArcValues) -> Array:
         """What ties are measured by: information is a difference of entropies and rounded like them."""
         nodes = arcs.node[arcs.start]
@@ -101,3 +120,25 @@ class LookaheadOnGraph:
         if used < self.graph.size:
             self._places = grown(self._places, used, self.graph.size)
             self._places[used:] = UNDECIDED
+
+
+class LookaheadPolicy(GraphPolicy):
+    """Receding-horizon look-ahead over `horizon` actions. leaf: the value after these; by default the problem's."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective,
+        horizon: int,
+        *,
+        leaf: Leaf | None = None,
+        value_kind: str = LOOKAHEAD,
+    ) -> None:
+        super().__init__(problem, objective, value_kind=value_kind)
+        self.horizon, self.leaf = horizon, leaf
+
+    def plan_on(self, graph: BeliefGraph) -> LookaheadOnGraph:
+        return LookaheadOnGraph(graph, self.objective, self.horizon, leaf=self.leaf)
+
+    def __repr__(self) -> str:
+        return f"LookaheadPolicy({self.problem.spec or self.problem.name}, horizon={self.horizon})"

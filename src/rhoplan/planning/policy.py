@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -42,7 +42,8 @@ COLUMNS = ("action", "reward", "information", "weighted_information", "continuat
 class ValueTerms:
     """The terms of one action's value: reward + weighted_information + continuation = value.
 
-    information: expected information gain in nats. weighted_information: what the objective adds for it.
+    information: expected information gain in nats. weighted_information: what the objective adds for it. absolute:
+    the expected sum of absolute rewards of the action and the plan afterwards, the scale of ties; None if unknown.
     """
 
     action: str
@@ -50,6 +51,7 @@ class ValueTerms:
     information: float
     weighted_information: float
     continuation: float
+    absolute: float | None = field(default=None, compare=False)
 
     @property
     def value(self) -> float:
@@ -59,11 +61,15 @@ class ValueTerms:
 
 @dataclass(frozen=True, repr=False)
 class ActionValues(Mapping[str, ValueTerms]):
-    """The value of each available action at a belief, by name. kind: as `Policy.value_kind`, or `estimated`."""
+    """The value of each available action at a belief, by name.
+
+    kind: as `Policy.value_kind`, or `estimated`. rounding: size of the weighted information that can still be gained,
+    for ties.
+    """
 
     rows: tuple[ValueTerms, ...]
     kind: str = "exact"
-    unit: str = field(default="", compare=False)
+    rounding: float = field(default=0.0, compare=False)
 
     def __getitem__(self, action: str) -> ValueTerms:
         for row in self.rows:
@@ -110,11 +116,13 @@ class Policy(ABC):
 
     value_kind: what `value` returns: `exact` or `lower bound` (of the value of following the policy), `lookahead` (the
     value of the plan of H steps), or None where there is no value. samples: whether actions depend on random numbers.
+    is_timed: whether a limit of time may change actions.
     """
 
     problem: Problem
     value_kind: str | None = None
-    samples: ClassVar[bool] = False
+    samples: bool = False
+    is_timed: bool = False
 
     @abstractmethod
     def action(self, belief: BeliefLike) -> str:
@@ -129,6 +137,14 @@ class Policy(ABC):
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """The value of each available action at `belief`, in terms that add up."""
         raise NotAvailable(f"{self.name} has no action values: it only selects actions", field=("policy",))
+
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]] | None:
+        """Certified bounds on the value of each action, with the best plan afterwards; None if there are none."""
+        return None
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        """The action that bounds prove to be optimal at `belief`, if they prove one."""
+        return None
 
     def on(self, graph: BeliefGraph) -> PolicyOnGraph:
         """The policy at the nodes of `graph`, whose problem has the names of the policy's. It may expand the graph."""

@@ -62,6 +62,11 @@ def digest_of_problem(problem: Problem) -> str:
     return found.hexdigest()
 
 
+def is_same(problem: Problem, other: Problem) -> bool:
+    """Whether two problems have the same numbers."""
+    return problem is other or digest_of_problem(problem) == digest_of_problem(other)
+
+
 def _digest_of_action(action: Action) -> bytes:
     found = hashlib.sha256(f"{action.name} {action.factor} {action.outcomes} {spelt(action.leads_to)}".encode())
     parts = [action.reward, action.likelihood]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.planning.policy import frame, html_table
-from rhoplan.scoring.evaluate import ExactScore
 from rhoplan.scoring.simulate import Estimate, UnseenLoss
 
 if TYPE_CHECKING:
@@ -132,21 +131,6 @@ class Scores(Mapping[str, Score]):
 
 def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def score_from_exact(found: ExactScore) -> Score:
-    """The public record of an exact score."""
-    means = {name: getattr(found, name) for name in QUANTITIES}
-    return Score(
-        "exact",
-        reward_sd=found.reward_sd,
-        discounted_tail=found.discounted_tail,
-        tests_distribution=found.tests_distribution,
-        tallies=dict(found.tallies),
-        nodes=found.nodes,
-        dropped=found.dropped,
-        **means,
-    )
 
 
 def score_from_estimate(found: Estimate) -> Score:

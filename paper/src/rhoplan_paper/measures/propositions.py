@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent
+from rhoplan.api import evaluate
 from rhoplan.belief.information import information, per_nat
 from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
@@ -22,7 +23,6 @@ from rhoplan.model.sparse import as_dense
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
-from rhoplan.scoring.evaluate import evaluate
 from rhoplan_paper.measures.told import random_stakes
 from rhoplan_paper.registry import measure
 

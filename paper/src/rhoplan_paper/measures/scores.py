@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import evaluate
 from rhoplan.errors import LimitError
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make
 from rhoplan.scoring.episode_table import Episodes
-from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
 from rhoplan_paper.registry import measure
@@ -26,7 +26,7 @@ def score(
     model = make(problem)
     chosen = make_agent(agent, model, **settings)
     try:
-        found = evaluate(model, chosen, world=make(world) if world else None, cap=cap)
+        found = evaluate(model, chosen, world=make(world) if world else None, max_steps=cap)
     except LimitError as error:
         return {"limit": str(error)}
     shares = np.array(found.tests_distribution)

@@ -15,7 +15,9 @@ from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.errands.anytime import deepen, derived_leaf
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import Policy
 
 SHORT_HORIZON = 2
 """Look-ahead on factored problems when nobody asks for another: the leaf sees the rest."""
@@ -74,8 +76,21 @@ class AnytimePlanner(GraphPlanner):
                 code="setting-conflict",
             )
 
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        if self.seconds is not None:
+            from rhoplan.agents.planners.chooser_policy import ChooserPolicy
+
+            return ChooserPolicy(problem, objective, self, seed)
+        return LookaheadPolicy(problem, objective, self.horizon, leaf=self._leaf(problem, objective))
+
     def on(self, graph: Graph, objective: Objective) -> Chooser:
-        problem = graph.problem
+        leaf = self._leaf(graph.problem, objective)
+        if self.seconds is None:
+            return Chooser(graph, objective, self.horizon, leaf)
+        return Deepening(graph, objective, self.horizon, leaf, self.seconds)
+
+    @staticmethod
+    def _leaf(problem: Problem, objective: Objective) -> Leaf | None:
         leaf = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount_factor)
         if leaf is not None and not objective.is_information:
             raise AgentError(
@@ -84,9 +99,7 @@ class AnytimePlanner(GraphPlanner):
                 field=("utility",),
                 code="planner-unsupported",
             )
-        if self.seconds is None:
-            return Chooser(graph, objective, self.horizon, leaf)
-        return Deepening(graph, objective, self.horizon, leaf, self.seconds)
+        return leaf
 
     @classmethod
     def for_problem(cls, problem: Problem, **settings: Any) -> GraphPlanner:

@@ -54,6 +54,9 @@ class FollowPolicy(FollowRule):
 
     rule: PolicyRule = field(kw_only=True)
 
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return self.rule.policy
+
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         return PolicyChooser(graph, objective, self.rule.policy)
 
@@ -75,8 +78,11 @@ class ExternalPlanner(GraphPlanner):
             object.__setattr__(self, "horizon", steps)
         super().__post_init__()
 
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return self.planner.solve(problem, objective)
+
     def on(self, graph: Graph, objective: Objective) -> Chooser:
-        return PolicyChooser(graph, objective, self.planner.solve(graph.problem, objective))
+        return PolicyChooser(graph, objective, self.policy(graph.problem, objective))
 
     def with_settings(self, **settings: Any) -> GraphPlanner:
         """The same with other settings."""

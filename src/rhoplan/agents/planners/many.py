@@ -15,7 +15,10 @@ from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids
+from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import Policy
+from rhoplan.planning.run_once import RunOncePolicy
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -130,6 +133,11 @@ class Many(GraphPlanner):
                 field=("planner",),
                 code="planner-unsupported",
             )
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        if problem.listed is None:
+            return LookaheadPolicy(problem, objective, self.horizon)
+        return RunOncePolicy(problem, objective, seconds=self.seconds, memory=self.memory)
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         listed = graph.problem.listed is not None

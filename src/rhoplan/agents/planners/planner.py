@@ -17,7 +17,9 @@ from rhoplan.agents.settings import SETTINGS
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
 from rhoplan.planning.exact import Plan
+from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import Policy
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -83,6 +85,10 @@ class GraphPlanner:
             if value is not None:
                 setting.check(value)
 
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        """The policy of this planner in `problem` for `objective`."""
+        raise NotImplementedError
+
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         """What this planner does on `graph` for `objective`."""
         raise NotImplementedError
@@ -142,6 +148,9 @@ class Exact(GraphPlanner):
 
     name: ClassVar[str] = "exact"
     is_exact: ClassVar[bool] = True
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return LookaheadPolicy(problem, objective, self.horizon)
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         return Chooser(graph, objective, self.horizon)

@@ -13,8 +13,9 @@ from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import Policy
 
 if TYPE_CHECKING:
     from rhoplan.planning.search.tree import SearchResult, TreeSearch
@@ -85,6 +86,11 @@ class Search(GraphPlanner):
                 field=("planner",),
                 code="planner-unsupported",
             )
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        from rhoplan.agents.planners.chooser_policy import ChooserPolicy
+
+        return ChooserPolicy(problem, objective, self, seed)
 
     def on(self, graph: Graph, objective: Objective) -> Chooser:
         return Searching(graph, objective, self)

@@ -39,9 +39,9 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.agents.policy import ActionValue, Recommendation
     from rhoplan.model.problem import Problem
-    from rhoplan.scoring.evaluate import ExactScore
+    from rhoplan.planning.recommendation import ActionValue, Recommendation
+    from rhoplan.scoring.score import Score
 
 MOST_ROWS, MOST_NAMED = 10, 3
 """Rows of a table and names in a sentence that are shown; the others are counted."""
@@ -60,7 +60,7 @@ def decide_command(
     problem: Problem, agents: list[BoundAgent], given: tuple[str, ...], seed: int, as_json: bool
 ) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
-    from rhoplan.agents.policy import decide
+    from rhoplan.agents.planned import decide
     from rhoplan.belief.situation import observe_all
 
     agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
@@ -205,16 +205,38 @@ def agent_line(agent: BoundAgent, problem: Problem) -> str:
 @problem_argument
 @click.option("--world", help="PROBLEM that draws states and outcomes, where it is not the agent's model.")
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
+@option("--time-limit", type=click.FloatRange(min=0, min_open=True), default=120.0, help="Seconds for exact scores.")
+@option("--memory", type=click.FloatRange(min=0, min_open=True), default=2.0, help="GB that the belief graph may take.")
 @with_agents
 @json_option
 def evaluate_command(
-    problem: Problem, agents: list[BoundAgent], world: str | None, cap: int | None, as_json: bool
+    problem: Problem,
+    agents: list[BoundAgent],
+    world: str | None,
+    cap: int | None,
+    time_limit: float,
+    memory: float,
+    as_json: bool,
 ) -> None:
-    """Exact score of an agent in PROBLEM: no episode is simulated."""
-    from rhoplan.scoring.evaluate import evaluate
+    """Exact score of an agent in PROBLEM: no episode is simulated.
+
+    If the limit of time or memory is reached, the score is estimated from episodes, and a note says so.
+    """
+    from rhoplan.api import evaluate
 
     truth = load_problem(world) if world else None
-    scores = [evaluate(problem, agent, world=truth, cap=cap) for agent in agents]
+    with progress() as tell:
+        scores = list(
+            evaluate(
+                problem, dict(enumerate(agents)), world=truth, max_steps=cap, memory=memory * 1e9, seconds=time_limit,
+                progress=lambda done: tell(f"the exact score: {done}"), fallback="simulate",
+            ).values()
+        )  # fmt: skip
+    for agent, score in zip(agents, scores, strict=True):
+        if score.kind != "exact":
+            limits = f"{time_limit:g} s or {memory:g} GB"
+            note = f"the exact score needs more than {limits}; it is estimated from {score.episodes:,} episodes"
+            click.echo(f"note: {agent.name}: {note}", err=True)
     if as_json:
         print_json(one_or_more([score_record(problem, a, s, truth) for a, s in zip(agents, scores, strict=True)]))
     else:
@@ -224,9 +246,10 @@ def evaluate_command(
         print_ceiling(truth or problem)
 
 
-def print_scores(problem: Problem, agents: list[BoundAgent], scores: list[ExactScore], world: Problem | None) -> None:
+def print_scores(problem: Problem, agents: list[BoundAgent], scores: list[Score], world: Problem | None) -> None:
     where = f" in the world of {world.spec}" if world else ""
-    title = f"{problem.spec}{where}: exact scores, rewards in {problem.unit}{settings_line(agents[0])}"
+    kinds = " and ".join(dict.fromkeys(score.kind for score in scores))
+    title = f"{problem.spec}{where}: {kinds} scores, rewards in {problem.unit}{settings_line(agents[0])}"
     columns = [score_cells(score, world or problem) for score in scores]
     rows = [[a.name, str(a.horizon), weight_of(a), *c.values()] for a, c in zip(agents, columns, strict=True)]
     show_rows(["agent", "H", "weight", *columns[0]], rows, title=title, numbers=1)
@@ -237,9 +260,10 @@ def print_scores(problem: Problem, agents: list[BoundAgent], scores: list[ExactS
             out.print(f"  {tests:>4}  {bar(share, 50):<50} {percent(share)}")
 
 
-def score_cells(score: ExactScore, problem: Problem) -> dict[str, str]:
+def score_cells(score: Score, problem: Problem) -> dict[str, str]:
     """What a line of the table says of a score; columns that the problem does not have are left out."""
-    cells = {"reward": signed(score.reward), "sd": number(score.reward_sd)}
+    error = f" ± {number(score.se['reward'])}" if score.se else ""
+    cells = {"reward": signed(score.reward) + error, "sd": number(score.reward_sd)}
     cells |= {"discounted": signed(score.discounted)} if problem.discount < 1 else {}
     cells |= {"tests": number(score.tests)}
     cells |= {"success": percent(score.success), "cut off": percent(score.truncated)}

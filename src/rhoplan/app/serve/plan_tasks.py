@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.agents.policy import decide
+from rhoplan.agents.planned import AgentPolicy, decide
 from rhoplan.app import records
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
+from rhoplan.evaluation.exact import evaluate
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import END, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.solution import POINTS, REVEAL
 from rhoplan.planning.certified.solve import solve, usual_method
-from rhoplan.scoring.evaluate import evaluate
 
 if TYPE_CHECKING:
     from rhoplan.app.serve.tasks import Asked
@@ -69,7 +69,9 @@ def evaluation(asked: Asked) -> Any:
     problem = asked.problem
     world = asked.named("world", asked.request["world"]) if asked.get("world") else None
     agents = asked.agents(problem)
-    scores = [evaluate(problem, agent, world=world, cap=asked.get("cap")) for agent in agents]
+    scores = [
+        evaluate(problem, AgentPolicy(problem, agent), world=world, max_steps=asked.get("cap")) for agent in agents
+    ]
     return records.one_or_more(
         [records.score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
     )

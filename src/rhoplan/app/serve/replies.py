@@ -16,11 +16,11 @@ from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.sensitivity import Flip
 from rhoplan.advice.thresholds import Stretch, Thresholds
 from rhoplan.advice.uncertain.uncertainty import Share, Sure
-from rhoplan.agents.policy import ActionValue, Recommendation
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.serve.shapes import Number, by_name, either, many, maybe, pair, shape
 from rhoplan.planning.certified.solution import SolveResult
-from rhoplan.scoring.evaluate import ExactScore
+from rhoplan.planning.recommendation import ActionValue, Recommendation
+from rhoplan.scoring.score import Score
 
 Kind = Literal["exact", "bounded", "estimated", "missing"]
 Free = Annotated[dict[str, Any], Field(description="As a model file has it.")]
@@ -106,7 +106,14 @@ Situated = shape(
 # --- How good a plan is
 Ceiling = shape("Ceiling", says="What no agent can beat.", clairvoyant=Number, tight=bool, optimum=maybe(Bounds))
 Scored = shape(
-    "Scored", Whose, ExactScore, world=Text, kind=Kind, ceiling=(maybe(Ceiling), None), ceiling_missing=(str, None)
+    "Scored",
+    Whose,
+    Score,
+    without=("se", "episodes", "seeds", "se_from", "success_interval", "unseen_loss"),
+    world=Text,
+    kind=Kind,
+    ceiling=(maybe(Ceiling), None),
+    ceiling_missing=(str, None),
 )
 Certified = shape(
     "Certified",

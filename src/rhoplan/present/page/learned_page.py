@@ -11,7 +11,7 @@ from typing import Any
 
 from rhoplan.advice.pathway import Pathway, pathway
 from rhoplan.agents.agent import BoundAgent, make_adviser
-from rhoplan.agents.policy import decide
+from rhoplan.agents.planned import decide
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.graph.menu import nodes_within
 from rhoplan.io.learned import LEARNED

@@ -1,0 +1,127 @@
+"""A policy that searches at each belief: branch and bound over evidence, for dozens of tests that run once."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.graph.first_best import RELATIVE_TOLERANCE
+from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.graph_policy import LOOKAHEAD, LOWER_BOUND, GraphPolicy
+from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import ActionValues, BeliefLike, Seed, ValueTerms
+
+if TYPE_CHECKING:
+    from rhoplan.planning.many import ManySolution
+    from rhoplan.planning.many.search import Search
+
+USUAL_WORK = 250_000
+"""Beliefs that a decision without a time limit visits: some tenths of a second, and the same on every machine."""
+
+
+class RunOnceOnGraph:
+    """A search from each node that is asked for; its result is kept. The plan of one search would be poor where it is
+    rarely followed."""
+
+    def __init__(self, graph: BeliefGraph, objective: Objective, *, seconds: float | None, memory: float) -> None:
+        self.graph, self.objective, self.seconds, self.memory = graph, objective, seconds, memory
+        self._one_step = LookaheadOnGraph(graph, objective, 1)
+        self._first: dict[int, ManySolution] = {}
+        self._whole: dict[int, ManySolution] = {}
+        self._latest: tuple[int, Search] | None = None
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
+        return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
+
+    def places(self, nodes: Ids) -> Ids:
+        places = [self._place(node, self.search(node).first) for node in nodes.tolist()]
+        ends = np.array(places, dtype=np.int64) < self.graph.table.terminal_count[self.graph.observable[nodes]]
+        result: Ids = np.where(ends, self.graph.stop_place[nodes], places)
+        return result
+
+    def search(self, node: int) -> ManySolution:
+        """The result of a search at `node` that ends when the first action is proven."""
+        if node not in self._first:
+            self._first[node] = self._run(node, until_proven=True)
+        return self._first[node]
+
+    def bounded(self, node: int) -> ManySolution:
+        """The same search continued if the first action was proven early: better bounds, and a better plan."""
+        found = self.search(node)
+        if found.stopped_by != "proven":
+            return found
+        if node not in self._whole:
+            self._whole[node] = self._run(node, until_proven=False)
+        return self._whole[node]
+
+    def terms(self, node: int) -> ActionValues:
+        """Lower bounds: there is a plan that reaches them."""
+        bounds, immediate = self.bounded(node).actions, self._one_step.terms(node)
+        rows = []
+        for row in immediate.rows:
+            later = row.continuation
+            if self._place(node, row.action) >= self.graph.table.terminal_count[self.graph.observable[node]]:
+                later = bounds[row.action][0] - row.reward - row.weighted_information
+            rows.append(
+                ValueTerms(row.action, row.reward, row.information, row.weighted_information, later, row.absolute)
+            )
+        return ActionValues(tuple(rows), LOOKAHEAD, immediate.rounding)
+
+    def node_value(self, node: int) -> float:
+        return float(self.bounded(node).lower)
+
+    def _place(self, node: int, name: str) -> int:
+        return self.graph.table.names(int(self.graph.observable[node])).index(name)
+
+    def _run(self, node: int, *, until_proven: bool) -> ManySolution:
+        if self._latest is None or self._latest[0] != node:
+            self._latest = node, self._begin(node)
+        found, gap = self._latest[1], RELATIVE_TOLERANCE * self.graph.problem.reward_scale
+        found.begin = time.monotonic()
+        seconds, work = (math.inf, USUAL_WORK) if self.seconds is None else (self.seconds, math.inf)
+        ended = found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=None)
+        if ended == "interrupted":
+            self._latest = None
+            raise KeyboardInterrupt
+        return found.solution(gap, ended)
+
+    def _begin(self, node: int) -> Search:
+        from rhoplan.planning.many.search import Search
+
+        self._latest = None  # one at a time: they are large
+        return Search(
+            self.graph.problem, self.graph.situation(node), weight=self.objective.weight_per_nat,
+            discount=self.objective.discount_factor, memory=self.memory,
+        )  # fmt: skip
+
+
+class RunOncePolicy(GraphPolicy):
+    """The first action of the best plan that a search finds within `seconds`, or a fixed amount of work. memory: bytes
+    that one search may take."""
+
+    def __init__(self, problem: Problem, objective: Objective, *, seconds: float | None, memory: float) -> None:
+        super().__init__(problem, objective, value_kind=LOWER_BOUND)
+        self.seconds, self.memory = seconds, memory
+
+    def plan_on(self, graph: BeliefGraph) -> RunOnceOnGraph:
+        return RunOnceOnGraph(graph, self.objective, seconds=self.seconds, memory=self.memory)
+
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]]:
+        return self._solution(belief).actions
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        return self._solution(belief).proven
+
+    def __repr__(self) -> str:
+        return f"RunOncePolicy({self.problem.spec or self.problem.name})"
+
+    def _solution(self, belief: BeliefLike) -> ManySolution:
+        plan, node = self._at(belief)
+        assert isinstance(plan, RunOnceOnGraph)
+        return plan.bounded(node)
