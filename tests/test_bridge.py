@@ -115,13 +115,13 @@ def test_internal_names_come_through_the_bridge(file: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "from rhoplan.graph.graph import Graph",
+        "from rhoplan._old.graph import Graph",
         "from rhoplan import graph",
         "from rhoplan.gym import VISIBLE_LIMIT",
         "from rhoplan_paper.study import Study",
         "def f():\n    import rhoplan.app.cli.common as common",
-        "rhoplan.planning.exact.Plan(graph)",
-        "monkeypatch.setattr('rhoplan.graph.graph.choose', last)",
+        "rhoplan._old.exact.Plan(graph)",
+        "monkeypatch.setattr('rhoplan._old.graph.choose', last)",
         "code = 'import sys; from rhoplan.advice.chain import append'",
         "adds(zebra='rhoplan.app.cli.show:list_command')",
     ],
@@ -139,7 +139,7 @@ def test_a_public_name_is_allowed(text: str) -> None:
 
 
 def test_a_line_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for target in ("rhoplan.nowhere:Graph", "rhoplan.graph.nowhere:Graph", "rhoplan.graph.graph:Nothing"):
+    for target in ("rhoplan.nowhere:Graph", "rhoplan.graph.nowhere:Graph", "rhoplan._old.graph:Nothing"):
         monkeypatch.setitem(NAMES, "Graph", target)
         with pytest.raises(ImportError, match=f"'{target}' does not exist: correct the line of 'Graph'"):
             _ = bridge.Graph

@@ -15,14 +15,14 @@ from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import decide
+from rhoplan._old.policy import decide
 from rhoplan.belief.situation import Situation, branch, initial, observe
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.menu import most_at_once
+from rhoplan._old.graph import Graph
+from rhoplan._old.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.exact import Plan
+from rhoplan._old.exact import Plan
 from rhoplan.present.content import make_report
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import rhoplan
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import decide
+from rhoplan._old.policy import decide
 from rhoplan.belief.draws import outcome_for
 from rhoplan.belief.information import coupling, information, predict, update, update_logs
 from rhoplan.belief.situation import branch, initial

@@ -1,16 +1,15 @@
 """The public names and their homes, for type checkers. `__init__.py` has the same table at run time."""
 
 from rhoplan.agents.check import check_planner as check_planner
-from rhoplan.agents.named import MCTS as MCTS
-from rhoplan.agents.named import POMCP as POMCP
 from rhoplan.agents.named import Agent as Agent
-from rhoplan.agents.named import Anytime as Anytime
-from rhoplan.agents.named import Lookahead as Lookahead
-from rhoplan.agents.named import RunOnce as RunOnce
 from rhoplan.agents.named import agent as agent
 from rhoplan.agents.named import list_agents as list_agents
 from rhoplan.agents.named import list_planners as list_planners
-from rhoplan.agents.policy import Recommendation as Recommendation
+from rhoplan.agents.planners import MCTS as MCTS
+from rhoplan.agents.planners import POMCP as POMCP
+from rhoplan.agents.planners import Anytime as Anytime
+from rhoplan.agents.planners import Lookahead as Lookahead
+from rhoplan.agents.planners import RunOnce as RunOnce
 from rhoplan.api import check_problem as check_problem
 from rhoplan.api import decide as decide
 from rhoplan.api import episode as episode
@@ -65,6 +64,7 @@ from rhoplan.planning.planner import Planner as Planner
 from rhoplan.planning.policy import ActionValues as ActionValues
 from rhoplan.planning.policy import FunctionPolicy as FunctionPolicy
 from rhoplan.planning.policy import Policy as Policy
+from rhoplan.planning.recommendation import Recommendation as Recommendation
 from rhoplan.planning.utility import Information as Information
 from rhoplan.planning.utility import NegativeEntropy as NegativeEntropy
 from rhoplan.planning.utility import TargetBelief as TargetBelief

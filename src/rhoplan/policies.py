@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.named import Agent
 from rhoplan.agents.planned import AgentPolicy
-from rhoplan.agents.planners.external import FollowPolicy, PolicyRule
+from rhoplan.agents.planners import FollowPolicy
 from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, WrongKind
 from rhoplan.model import limited
@@ -54,7 +54,7 @@ def bound_agent(problem: Problem, policy: Policy) -> BoundAgent:
     if isinstance(policy, AgentPolicy) and is_same(policy.problem, problem):
         return policy.agent
     aim = Objective(discount=problem.discount)
-    return BoundAgent(policy.name, objective=aim, planner=FollowPolicy(rule=PolicyRule(policy)))
+    return BoundAgent(policy.name, objective=aim, planner=FollowPolicy(followed=policy))
 
 
 def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:

@@ -17,15 +17,15 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import GraphPolicy, decide
+from rhoplan._old.policy import GraphPolicy, decide
 from rhoplan.errors import EvidenceError
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.followed import Followed
+from rhoplan._old.followed import Followed
 from serving import PATIENCE
 from strategies import random_case
 

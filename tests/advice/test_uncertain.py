@@ -20,10 +20,10 @@ from rhoplan.advice.uncertain.views import find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
-from rhoplan.planning.exact import Plan
+from rhoplan._old.exact import Plan
 from rhoplan.planning.masses import Numbers
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import WORKED_MODELS, make

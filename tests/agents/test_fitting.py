@@ -8,8 +8,8 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.fitting import QUICK, Size, fitting, size_of, with_planner
-from rhoplan.graph.graph import Graph
-from rhoplan.planning.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from weak import weak_tests
 

@@ -22,15 +22,15 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.check import PROBLEMS as SMALL
 from rhoplan.agents.check import TIES
 from rhoplan.agents.planners.planner import Chooser, Exact, GraphPlanner
-from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.planners import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 from rhoplan.model.check import check_problem
-from rhoplan.planning.exact import Plan
+from rhoplan._old.exact import Plan
 from rhoplan.planning.search import tree
 from rhoplan.planning.utility import FunctionUtility
 

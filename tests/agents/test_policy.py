@@ -9,9 +9,9 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import GraphPolicy, action_values, in_order
+from rhoplan._old.policy import GraphPolicy, action_values, in_order
 from rhoplan.belief.situation import observe_all
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 
 TIGER = rhoplan.make("tiger")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 
 

@@ -7,10 +7,10 @@ import pytest
 
 import rhoplan
 from rhoplan.belief.information import update
-from rhoplan.graph.graph import ENDED, Graph
-from rhoplan.graph.menu import BYTES_PER_ARC, nodes_within
-from rhoplan.graph.table import BeliefTable
-from rhoplan.planning.exact import Plan
+from rhoplan._old.graph import ENDED, Graph
+from rhoplan._old.menu import BYTES_PER_ARC, nodes_within
+from rhoplan._old.table import BeliefTable
+from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 
 

@@ -9,8 +9,8 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.graph import merging
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.merging import Keys, RowIndex, rounded, row_keys
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import Keys, RowIndex, rounded, row_keys
 from rhoplan.model.problem import Ids
 
 

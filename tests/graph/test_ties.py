@@ -8,10 +8,10 @@ import pytest
 import rhoplan
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import ActionValue, GraphPolicy, action_values, decide, in_order
+from rhoplan._old.policy import ActionValue, GraphPolicy, action_values, decide, in_order
 from rhoplan.belief.situation import observe_all
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
+from rhoplan._old.graph import Graph
+from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.steps import policy_steps
 

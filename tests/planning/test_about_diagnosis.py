@@ -9,7 +9,7 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
+from rhoplan._old.policy import decide
 from rhoplan.belief.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model

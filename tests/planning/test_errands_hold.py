@@ -8,7 +8,7 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.situation import initial, observe_all
 from rhoplan.errors import LimitError
 from rhoplan.planning.certified.saved import load_policy

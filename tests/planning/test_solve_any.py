@@ -10,7 +10,7 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
-from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.planners import FollowRule
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import initial, observe
 from rhoplan.io.pomdp_writer import write_pomdp

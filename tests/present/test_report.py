@@ -15,7 +15,7 @@ import pytest
 
 from rhoplan.advice.words import chance, in_thousand, money, percent
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import decide
+from rhoplan._old.policy import decide
 from rhoplan.app.cli import main
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model

@@ -10,12 +10,12 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import UNDECIDED, GraphPolicy
+from rhoplan._old.policy import UNDECIDED, GraphPolicy
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
-from rhoplan.graph.graph import Graph, shared_graph
+from rhoplan._old.graph import Graph, shared_graph
 from rhoplan.model.problem import Problem
-from rhoplan.planning.exact import Plan
+from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines
 from rhoplan.scoring.evaluate import score_policy

@@ -10,12 +10,12 @@ from click.testing import CliRunner
 
 import rhoplan
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.policy import GraphPolicy
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.app.cli.solve import solve_command
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.followed import Followed
+from rhoplan._old.followed import Followed
 from rhoplan.scoring.simulate import simulate
 
 pytest.importorskip("numba", reason="solving general problems needs numba")

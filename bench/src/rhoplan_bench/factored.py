@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.policy import GraphPolicy
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.belief.information import entropy, update
 from rhoplan.belief.situation import Situation, initial
-from rhoplan.graph.graph import Graph
+from rhoplan._old.graph import Graph
 from rhoplan.model.problem import END, Array, Problem, Visible
 from rhoplan.problems.registry import make
 

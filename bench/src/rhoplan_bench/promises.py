@@ -15,7 +15,7 @@ from rhoplan.advice.uncertain.uncertainty import uncertainty
 from rhoplan.agents.agent import make_adviser, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import initial
-from rhoplan.graph.graph import shared_graph
+from rhoplan._old.graph import shared_graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make

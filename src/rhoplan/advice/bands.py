@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rhoplan._old.followed import Followed
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.questions import first_actions, plans_versions
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.versions import Layout
-from rhoplan.scoring.followed import Followed
 
 POINTS, FINER = 65, (75, 150, 300)
 """Beliefs that are asked about, evenly spread in log odds: first anywhere, then in steps from the last stop on one side

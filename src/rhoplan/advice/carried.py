@@ -11,6 +11,7 @@ import heapq
 from dataclasses import dataclass
 from fractions import Fraction
 
+from rhoplan._old.followed import Plans
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.first import First, tell_first
 from rhoplan.advice.outlay import Ahead, outlook
@@ -20,7 +21,6 @@ from rhoplan.belief.situation import UNKNOWN, branch, observe
 from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Problem
-from rhoplan.scoring.followed import Plans
 
 NOWHERE = -1
 """Where an arrow leads that the plan does not hold."""

@@ -10,20 +10,20 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 
+from rhoplan._old.followed import Plans
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy, action_values, preferred
 from rhoplan.advice.first import Evidence, First, tell_first
 from rhoplan.advice.outlay import Ahead, outlook, sample_ahead
 from rhoplan.advice.part import Bounds, Kind, Part, Sampled, missing
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
-from rhoplan.agents.planners.planner import Exact
-from rhoplan.agents.policy import GraphPolicy, action_values, preferred
+from rhoplan.agents.planners import Lookahead
 from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import AgentError, EvidenceError, LimitError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
-from rhoplan.scoring.followed import Plans
 
 __all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]
 
@@ -158,7 +158,7 @@ class Adviser:
 
     def _cost_only(self, seconds: float) -> Part:
         agent = self.agent
-        how = None if isinstance(agent.planner, Exact) or not agent.planner.plans else agent.planner
+        how = None if isinstance(agent.planner, Lookahead) or not agent.planner.plans else agent.planner
         plain = make_agent("planning", self.model, horizon=agent.horizon, discount=agent.discount, planner=how)
         policy, node = self.plans.policy(plain), self.node
         try:

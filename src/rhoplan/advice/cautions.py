@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+from rhoplan._old.followed import Plans
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.compare import MOST_NODES, Row, alike, cost_only, deepest
 from rhoplan.advice.doubts import USELESS, Caution, doubts
@@ -19,7 +20,6 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import Problem
-from rhoplan.scoring.followed import Plans
 
 DOMINANT = 0.5
 """Share of what testing is worth above which the information term is called dominant."""

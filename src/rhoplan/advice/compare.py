@@ -10,6 +10,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rhoplan._old.followed import Plans
+from rhoplan._old.graph import Graph
 from rhoplan.advice.case import check_fixed
 from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import Ahead, outlook
@@ -18,10 +20,8 @@ from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import SolveResult, solve
-from rhoplan.scoring.followed import Plans
 from rhoplan.scoring.steps import policy_steps
 
 MOST_NODES = 400_000

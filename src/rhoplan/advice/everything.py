@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.graph.ties import choose
+from rhoplan._old.ties import choose
 from rhoplan.model.observe_then_commit import Done, Test
 from rhoplan.model.problem import Array, Problem
 

@@ -11,12 +11,12 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from rhoplan._old.policy import GraphPolicy, action_values, in_order, preferred
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.part import Bounds
 from rhoplan.advice.second import Opinion, second_opinion
 from rhoplan.advice.words import money, words_for
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy, action_values, in_order, preferred
 from rhoplan.belief.situation import Situation, branch, named_beliefs
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem

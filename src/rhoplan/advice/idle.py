@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.graph import Graph
+from rhoplan._old.ties import tolerance
 from rhoplan.errors import LimitError
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.ties import tolerance
 from rhoplan.model.problem import Ids
 
 CHUNK = 200_000

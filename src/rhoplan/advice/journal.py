@@ -15,6 +15,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from rhoplan._old.graph import Graph
 from rhoplan.advice.case import Advice, Adviser, Evidence, First, check_fixed, follow, without
 from rhoplan.advice.chain import append, read_lines
 from rhoplan.advice.margin import Lead
@@ -26,7 +27,6 @@ from rhoplan.agents.settings import KEPT, is_number
 from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
-from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import write_model
 from rhoplan.model.problem import Problem
 from rhoplan.version import __version__

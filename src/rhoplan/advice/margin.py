@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rhoplan._old.policy import GraphPolicy, action_values, in_order, preferred
+from rhoplan._old.ties import tolerance
+from rhoplan._old.turnover import turnover
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import ActionValue, GraphPolicy, Recommendation, action_values, in_order, preferred
-from rhoplan.agents.turnover import turnover
 from rhoplan.belief.situation import Situation
-from rhoplan.graph.ties import tolerance
 from rhoplan.model.problem import Problem
+from rhoplan.planning.recommendation import ActionValue, Recommendation
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rhoplan._old.followed import Followed, Plans
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.scoring.followed import Followed, Plans
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution

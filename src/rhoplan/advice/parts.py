@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from rhoplan._old.followed import Plans
 from rhoplan.advice.case import Adviser
 from rhoplan.advice.compare import MOST_NODES, compare, frontier, has_frontier
 from rhoplan.advice.part import Part, Sampled, missing
@@ -19,7 +20,6 @@ from rhoplan.advice.uncertain.uncertainty import how_sure
 from rhoplan.advice.variations import at_stake, stake
 from rhoplan.advice.words import money, percent
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.scoring.followed import Plans
 
 BASIC = ("first", "ahead", "cost-only")
 """What every piece of advice has."""

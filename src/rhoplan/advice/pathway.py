@@ -14,17 +14,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rhoplan._old.flow import Flow
+from rhoplan._old.followed import NEGLIGIBLE, Plans
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.branches import Leaf, Node, Outcome, Pathway, Step
 from rhoplan.advice.case import Evidence, check_fixed, follow, without
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import outlook
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import named_beliefs
-from rhoplan.following.flow import Flow
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
-from rhoplan.scoring.followed import NEGLIGIBLE, Plans
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.brackets import Answer
 from rhoplan.advice.case import Evidence, without
 from rhoplan.advice.variations import Parameter
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout
 
 USUAL_WORK = 1e9

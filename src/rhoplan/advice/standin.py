@@ -16,7 +16,7 @@ from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.words import counted
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import size_of
-from rhoplan.agents.planners.planner import Exact
+from rhoplan.agents.planners import Lookahead
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import Done
@@ -46,7 +46,7 @@ def flips_of(
     assert isinstance(done, Done)
     while depth > 1 and size_of(problem, depth, done, repeats=True).nodes * len(problem.flat.tests) > MOST_NUMBERS:
         depth -= 1
-    shallow, ahead = agent.changed(planner=Exact(depth)), counted(depth, "test")
+    shallow, ahead = agent.changed(planner=Lookahead(depth)), counted(depth, "test")
     left = tuple(unavailable)
     try:
         first = Adviser(problem, shallow, given, unavailable=left).first.do

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from rhoplan._old.menu import nodes_within
 from rhoplan.advice.compare import deepest
 from rhoplan.advice.words import counted, money, percent, stated
 from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.graph.menu import nodes_within
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import AT_LEAST, Target
 from rhoplan.planning.tradeoffs.certain import without_chance

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from rhoplan.graph.ties import ranked
+from rhoplan._old.ties import ranked
 from rhoplan.model.limited import horizon_of, without_horizon
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth, is_endless

@@ -11,12 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from rhoplan.agents.fitting import chosen as chosen_planner
-from rhoplan.agents.planners.external import ExternalPlanner
-from rhoplan.agents.planners.planner import GraphPlanner
-from rhoplan.agents.planners.rule import FollowRule
+from rhoplan.agents.planners import BuiltInPlanner, ExternalPlanner, FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
@@ -88,7 +86,7 @@ class BoundAgent:
 
     name: str
     objective: Objective
-    planner: GraphPlanner
+    planner: BuiltInPlanner
     near: float = field(default=DEFAULT_NEAR, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
 
@@ -99,7 +97,7 @@ class BoundAgent:
         weight: float | None = None,
         *,
         objective: Objective | None = None,
-        planner: GraphPlanner | str = DEFAULT_PLANNER,
+        planner: BuiltInPlanner | str = DEFAULT_PLANNER,
         near: float = DEFAULT_NEAR,
         notes: tuple[str, ...] = (),
         **settings: Any,
@@ -164,7 +162,7 @@ def make_agent(
     precision: float = math.inf,
     utility: Named = None,
     target: Sequence[float] | None = None,
-    planner: GraphPlanner | Planner | str | None = None,
+    planner: Planner | str | None = None,
     simulations: int | None = None,
     seconds: float | None = None,
     exploration: float | None = None,
@@ -306,27 +304,21 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
 DEFAULT_UTILITY = "information"
 
 
-def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -> GraphPlanner:
+def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -> BuiltInPlanner:
     """The planner `name` with `settings`, and with what suits `problem` where they do not say."""
     found: Any = row_of(PLANNERS, name, "planner").load()
-    if hasattr(found, "for_problem"):
-        made: GraphPlanner = found(**settings) if problem is None else found.for_problem(problem, **settings)
-        return made
-    return ExternalPlanner(planner=found(**settings))
+    made: Planner = found(**settings)
+    if not isinstance(made, BuiltInPlanner):
+        return ExternalPlanner(planner=made)
+    return made if problem is None else made.completed(problem)
 
 
-@runtime_checkable
-class OnGraph(Protocol):
-    """A public planner that the engine runs itself."""
-
-    def on_graph(self, problem: Problem) -> GraphPlanner:
-        """The planner as the engine runs it."""
-
-
-def _planner(planner: GraphPlanner | Planner | str, problem: Problem, given: dict[str, Any]) -> GraphPlanner:
+def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) -> BuiltInPlanner:
     """The planner asked for with the settings in `given` that it takes."""
     if isinstance(planner, Planner):
-        planner = planner.on_graph(problem) if isinstance(planner, OnGraph) else ExternalPlanner(planner=planner)
+        planner = (
+            planner.completed(problem) if isinstance(planner, BuiltInPlanner) else ExternalPlanner(planner=planner)
+        )
     takes = row_of(PLANNERS, planner, "planner").takes if isinstance(planner, str) else planner.takes
     for name, setting in SETTINGS.items():  # what is wrong is wrong, whether or not it is used
         if given.get(setting.word) is not None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rhoplan.agents.planners.planner import Exact, GraphPlanner
+from rhoplan.agents.planners import BuiltInPlanner, Lookahead, RunOnce
 from rhoplan.errors import AgentError, MissingExtra
 from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.observe_then_commit import Done
@@ -76,7 +76,7 @@ class Size:
 class Fit:
     """A planner that may do; words: what is not as asked for, and why, empty where all is. size: see `Size`."""
 
-    planner: GraphPlanner
+    planner: BuiltInPlanner
     words: str = ""
     size: Size | None = None
 
@@ -100,16 +100,16 @@ def size_of(problem: Problem, horizon: int, done: Done | None = None, *, repeats
     return Size(menus, nodes, *more)
 
 
-def chosen(problem: Problem, planner: GraphPlanner, objective: Objective) -> Fit:
+def chosen(problem: Problem, planner: BuiltInPlanner, objective: Objective) -> Fit:
     """What to plan with where nobody asks for a planner: `planner`, or what is quick enough instead."""
-    if not isinstance(planner, Exact) or problem.listed is None:
+    if not isinstance(planner, Lookahead) or problem.listed is None:
         return Fit(planner)
     return next(fitting(problem, planner, objective, work=QUICK, repeats=len(problem.states) <= FEW_STATES))
 
 
 def fitting(
     problem: Problem,
-    planner: GraphPlanner,
+    planner: BuiltInPlanner,
     objective: Objective,
     *,
     done: Done | None = None,
@@ -121,19 +121,19 @@ def fitting(
 
     repeats: see `size_of`.
     """
-    if not isinstance(planner, Exact):
+    if not isinstance(planner, Lookahead):
         yield Fit(planner.within(memory))
         return
-    size = size_of(problem, planner.horizon, done, repeats=repeats)
-    asked = f"looking {planner.horizon} {'test' if planner.horizon == 1 else 'tests'} ahead exactly needs"
+    size = size_of(problem, planner.depth, done, repeats=repeats)
+    asked = f"looking {planner.depth} {'test' if planner.depth == 1 else 'tests'} ahead exactly needs"
     asked += f" {_about(size.nodes)} situations or more"
     if size.bytes <= memory and size.work <= work:
         yield Fit(planner, size=size)
         asked = asked.partition(" needs")[0] + " needs too much memory"
-    if planner.horizon > 1 and (other := _many(planner, objective)):
+    if planner.depth > 1 and (other := _many(planner, objective)):
         words = f"{asked}: planned by branch and bound instead, with no limit to the number of tests"
         yield Fit(other.within(memory), words)
-    for horizon in range(planner.horizon - 1, 0, -1):
+    for horizon in range(planner.depth - 1, 0, -1):
         size = size_of(problem, horizon, done)
         if (size.bytes <= memory and size.work <= work) or horizon == 1:
             yield Fit(replace(planner, horizon=horizon), f"{asked}: looked {horizon} ahead instead", size)
@@ -144,14 +144,12 @@ def with_planner(agent: BoundAgent, fit: Fit) -> BoundAgent:
     return agent if fit.planner == agent.planner else agent.changed(planner=fit.planner)
 
 
-def _many(planner: GraphPlanner, objective: Objective) -> GraphPlanner | None:
+def _many(planner: BuiltInPlanner, objective: Objective) -> BuiltInPlanner | None:
     """Planner many, where it can plan for `objective`, and what it needs is installed."""
-    from rhoplan.agents.planners.many import Many
-
     try:
         import rhoplan.planning.many  # noqa: F401
 
-        other = Many(planner.horizon)
+        other = RunOnce(planner.depth)
         other.check(objective)
     except (AgentError, MissingExtra):
         return None

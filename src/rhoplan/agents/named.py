@@ -1,21 +1,18 @@
-"""Agents by name, and the planners of this library: both turn a problem into a policy.
+"""Agents by name: a name of the paper's table, a rule of the problem or a policy file, with settings.
 
-An `Agent` is a name of the paper's table (or a rule of the problem, or a policy file) with settings; the problem
-completes them. The planners have their settings as constructor arguments and take an `Objective`.
+The problem completes the settings; an agent then is a planner with an objective.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planned import AgentPolicy
-from rhoplan.agents.planners.planner import GraphPlanner
-from rhoplan.agents.registry import PLANNERS, row_of
+from rhoplan.agents.registry import PLANNERS
 from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.problem import Problem
-from rhoplan.planning.objective import Objective, objective_for
+from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 
 WORDS = {
@@ -84,79 +81,3 @@ def list_agents() -> list[str]:
 def list_planners() -> list[str]:
     """Names of the planners."""
     return list(PLANNERS)
-
-
-@dataclass(frozen=True)
-class EnginePlanner(Planner):
-    """A planner of this library. The fields are settings; None stands for the planner's or the problem's own."""
-
-    def on_graph(self, problem: Problem) -> GraphPlanner:
-        """The planner as the engine runs it."""
-        made: Any = row_of(PLANNERS, self.name, "planner").load()
-        given = {word: value for word, value in asdict(self).items() if value is not None}
-        found: GraphPlanner = made.for_problem(problem, **given)
-        return found
-
-    def solve(self, problem: Problem, objective: Objective | None = None) -> AgentPolicy:
-        """The policy that plans at each belief."""
-        aim = objective_for(problem, objective)
-        agent = BoundAgent(type(self).__name__, objective=aim, planner=self.on_graph(problem))
-        return AgentPolicy(problem, agent)
-
-
-@dataclass(frozen=True)
-class Lookahead(EnginePlanner):
-    """Exact look-ahead over `horizon` actions at each belief (receding horizon); then the best terminal action."""
-
-    name: ClassVar[str] = "exact"
-
-    horizon: int | None = None
-
-
-@dataclass(frozen=True)
-class Anytime(EnginePlanner):
-    """Look-ahead over `horizon` actions, or as many as `seconds` allow, with leaf values derived from the problem."""
-
-    name: ClassVar[str] = "anytime"
-
-    horizon: int | None = None
-    seconds: float | None = None
-
-
-@dataclass(frozen=True)
-class RunOnce(EnginePlanner):
-    """Branch and bound over evidence at each belief, for dozens of tests that run once; no horizon.
-
-    seconds: per decision; by default a fixed amount of work. memory: bytes that one search may take.
-    """
-
-    name: ClassVar[str] = "many"
-
-    seconds: float | None = None
-    memory: float | None = None
-
-
-@dataclass(frozen=True)
-class TreeSearchPlanner(EnginePlanner):
-    """Settings of tree searches. simulations, seconds: per decision. exploration: the UCB1 constant."""
-
-    samples: ClassVar[bool] = True
-
-    horizon: int | None = None
-    simulations: int | None = None
-    seconds: float | None = None
-    exploration: float | None = None
-
-
-@dataclass(frozen=True)
-class MCTS(TreeSearchPlanner):
-    """Monte Carlo tree search over beliefs: a UCB1 tree whose observations are enumerated."""
-
-    name: ClassVar[str] = "mcts"
-
-
-@dataclass(frozen=True)
-class POMCP(TreeSearchPlanner):
-    """Monte Carlo tree search over histories with sampled states (Silver and Veness 2010)."""
-
-    name: ClassVar[str] = "pomcp"

@@ -86,28 +86,26 @@ HERE = "rhoplan.agents.planners"
 SEARCH = ("horizon", "simulations", "time", "exploration")
 
 _PLANNERS = {
-    "exact": Registered(
-        "every plan of the horizon, then the problem's own leaf", f"{HERE}.planner:Exact", ("horizon",)
-    ),
+    "exact": Registered("every plan of the horizon, then the problem's own leaf", f"{HERE}:Lookahead", ("horizon",)),
     "anytime": Registered(
         "every plan of the horizon, then what errands and walks are worth; deeper with --time",
-        f"{HERE}.anytime:AnytimePlanner",
+        f"{HERE}:Anytime",
         ("horizon", "time"),
     ),
     "many": Registered(
         "branch and bound over evidence, with no horizon: for dozens of tests that run once",
-        f"{HERE}.many:Many",
+        f"{HERE}:RunOnce",
         ("horizon", "time"),
     ),
     "mcts": Registered(
         "a UCB1 tree over beliefs, outcomes enumerated, greedy EFE rollouts",
-        f"{HERE}.search:Mcts",
+        f"{HERE}:MCTS",
         SEARCH,
         samples=True,
     ),
     "pomcp": Registered(
         "a UCB1 tree over histories, sampled states, semi-informed rollouts",
-        f"{HERE}.search:Pomcp",
+        f"{HERE}:POMCP",
         SEARCH,
         samples=True,
     ),

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan._old.graph import Graph
 from rhoplan.errors import ProblemError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Action, Array, CachedMenu, Ids, Problem, Visible
 from rhoplan.model.sparse import permuted
 

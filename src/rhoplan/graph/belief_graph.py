@@ -25,8 +25,8 @@ from rhoplan.belief.situation import Situation
 from rhoplan.budget import Budget
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
-from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import RowIndex, grown, numbered, spans
+from rhoplan.graph.ties import first_best
 from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
 
 CHUNK = 1 << 20

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.ties import choose
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.graph.ties import choose
 from rhoplan.model.problem import Array, Ids, Problem
 
 Flags = NDArray[np.bool_]

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph, chunks
-from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import grown
+from rhoplan.graph.ties import first_best
 from rhoplan.model.problem import Array, Ids, Leaf
 from rhoplan.planning.rates import Rate
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.merging import numbered
 from rhoplan.belief.information import entropy
-from rhoplan.graph.merging import numbered
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout, likelihoods
 
 

@@ -12,8 +12,8 @@ from rhoplan.belief.belief import Belief
 from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import available, named_beliefs
 from rhoplan.errors import NotAvailable
-from rhoplan.graph.first_best import first_best
-from rhoplan.model.problem import Action, Array
+from rhoplan.graph.ties import best_first
+from rhoplan.model.problem import Action
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, Policy, ValueTerms, frame, html_table
@@ -69,7 +69,7 @@ class Recommendation:
     def ranking(self) -> tuple[ActionValue, ...]:
         """The actions from the best to the worst; those that tie stay in their order."""
         values = np.array([action.value for action in self.actions])
-        return tuple(self.actions[place] for place in _best_first(values, np.abs(values)))
+        return tuple(self.actions[place] for place in best_first(values, np.abs(values)))
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per action, best first, and a column for each term and the value."""
@@ -127,15 +127,7 @@ def ranking(belief: Belief, values: ActionValues) -> list[str]:
     ends = {action.name: action.ends_episode for action in available(belief.problem, belief.situation)}
     rows = sorted(values.rows, key=lambda row: not ends[row.action])
     sizes = np.array([_size(row) for row in rows]) + values.rounding
-    return [rows[place].action for place in _best_first(np.array([row.value for row in rows]), sizes)]
-
-
-def _best_first(values: Array, absolute: Array) -> list[int]:
-    """Places of `values` from the best to the worst by the tie rule."""
-    left, result, start = list(range(len(values))), list[int](), np.zeros(1, dtype=np.int64)
-    while left:
-        result.append(left.pop(int(first_best(values[left], absolute[left], start)[0])))
-    return result
+    return [rows[place].action for place in best_first(np.array([row.value for row in rows]), sizes)]
 
 
 def _size(row: ValueTerms) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.graph.first_best import RELATIVE_TOLERANCE
+from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.graph_policy import LOOKAHEAD, LOWER_BOUND, GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph

@@ -21,8 +21,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from rhoplan._old.graph import Graph
 from rhoplan.errors import AgentError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Action, Array, Ids, Problem
 
 

@@ -18,13 +18,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.ties import choose
 from rhoplan.belief.information import entropy, gain
 from rhoplan.belief.situation import UNKNOWN, observe_all
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done, Test, written
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Utility
 
 MOST_NODES = 100_000

@@ -23,11 +23,11 @@ from itertools import count, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.merging import grown
-from rhoplan.graph.ties import hairs, ties
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import grown
+from rhoplan._old.ties import hairs, ties
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information, most_information
 
 NARROW = 5e-12

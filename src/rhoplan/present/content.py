@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from rhoplan._old.followed import Plans
+from rhoplan._old.menu import nodes_within
 from rhoplan.advice.bands import Band, Stopping, bands, stops
 from rhoplan.advice.case import Adviser, First, check_fixed
 from rhoplan.advice.cautions import cautions
@@ -25,12 +27,10 @@ from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.advice.uncertain.uncertainty import Uncertainty, uncertainty
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError, ProblemError, RhoplanError
-from rhoplan.graph.menu import nodes_within
 from rhoplan.io.uncertain import UNCERTAIN
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.targets import read_targets
 from rhoplan.planning.versions import Layout
-from rhoplan.scoring.followed import Plans
 
 MOST_NODES = 200
 """Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.graph.ties import choose
+from rhoplan.graph.ties import first_in_rows
 from rhoplan.model.check import checked
 from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Visible
 from rhoplan.model.tally import Tally
@@ -119,7 +119,7 @@ class Site(CachedMenu):
         total, rows = np.zeros(len(worth)), np.arange(len(worth))
         for _ in self.rocks:
             scores = np.where(left, worth - walk[here], -np.inf)
-            best = choose(scores, self.good)
+            best = first_in_rows(scores, 2 * self.good)
             goes = left[rows, best]
             total += np.where(goes, scores[rows, best] - self.cost, 0.0)
             here = np.where(goes, rocks[best], here)

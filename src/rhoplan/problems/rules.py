@@ -9,7 +9,7 @@ import numpy as np
 
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation
-from rhoplan.graph.ties import above, at_least, choose
+from rhoplan.graph.ties import above, at_least, first_in_rows
 from rhoplan.model.problem import Problem, Rule
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 
@@ -81,7 +81,7 @@ def blind_inspector(problem: Problem, situation: Situation, weight: float) -> st
 def myopic_walker(problem: Problem, situation: Situation, weight: float) -> str:
     """Navigation: head for the most probable cell; step aside first where that is the cell one stands on."""
     here, size = _cell(situation), int(problem.details["grid"])
-    there = divmod(int(choose(situation.belief[None, :])[0]), size)
+    there = divmod(int(first_in_rows(situation.belief[None, :])[0]), size)
     if there == here:
         return next(name for name, step in MOVES.items() if moved(here, step, size) != here)
     return towards(here, there)
@@ -105,12 +105,12 @@ def _inspect(problem: Problem, situation: Situation, judge: object) -> str:
         return str(judge(float(belief[0])))
     verdicts = [action for action in problem.menu(situation.visible) if action.name.startswith("declare")]
     worth = np.array([float(belief @ action.reward) for action in verdicts])
-    return verdicts[int(choose(worth[None, :], problem.reward_scale)[0])].name
+    return verdicts[int(first_in_rows(worth[None, :], 2 * problem.reward_scale)[0])].name
 
 
 def _first_best(scores: dict[int, float]) -> int:
     """The key of the best score, the first one listed among those that tie."""
-    return list(scores)[int(choose(np.array([list(scores.values())]))[0])]
+    return list(scores)[int(first_in_rows(np.array([list(scores.values())]))[0])]
 
 
 def _cell(situation: Situation) -> Cell:

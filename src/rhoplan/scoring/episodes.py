@@ -14,13 +14,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.flow import information_of
+from rhoplan._old.graph import Graph, shared_graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.draws import outcome_order
 from rhoplan.belief.situation import impossible
-from rhoplan.following.flow import information_of
 from rhoplan.following.worlds import check_menu
-from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
 from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rhoplan._old.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions, information_of
+from rhoplan._old.graph import Graph, shared_graph
+from rhoplan._old.policy import GraphPolicy
+from rhoplan._old.spread import Paid
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.information import entropy
 from rhoplan.errors import AgentError, LimitError, expect
-from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions, information_of
-from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import World
-from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import cut_off_worth, has_commits
 

@@ -28,11 +28,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.graph import shared_graph
+from rhoplan._old.menu import most_nodes
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError, expect
 from rhoplan.following.worlds import check_world
-from rhoplan.graph.graph import shared_graph
-from rhoplan.graph.menu import most_nodes
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
 from rhoplan.scoring.episode_table import Episodes

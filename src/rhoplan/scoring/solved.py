@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planners.rule import FollowRule
-from rhoplan.agents.policy import GraphPolicy
+from rhoplan.agents.planners import FollowRule
 from rhoplan.errors import LimitError
 from rhoplan.following.worlds import World
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.reach import cut_off_worth
 from rhoplan.planning import clock

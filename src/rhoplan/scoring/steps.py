@@ -14,19 +14,18 @@ Bandit), the tie rule decides between them, and rounding moves the place where i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
+from rhoplan._old.choosers import Chooser
+from rhoplan._old.graph import Graph, shared_graph
+from rhoplan._old.policy import UNDECIDED, GraphPolicy
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planners.planner import Chooser, GraphPlanner
-from rhoplan.agents.policy import UNDECIDED, GraphPolicy
+from rhoplan.agents.planners import Lookahead
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
-from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.objective import Objective
 from rhoplan.planning.weights import Chart, ChartedPlan
 from rhoplan.scoring.evaluate import ExactScore, score_policy
 
@@ -124,24 +123,12 @@ class _Followed:
         return int(np.count_nonzero(self.choices[mine] != other.choices[theirs]))
 
 
-@dataclass(frozen=True)
-class Charted(GraphPlanner):
-    """Exact look-ahead just above the objective's weight, from the lines of `chart`."""
-
-    name: ClassVar[str] = "charted"
-
-    chart: Chart
-
-    def on(self, graph: Graph, objective: Objective) -> Chooser:
-        chooser = Chooser(graph, objective, self.horizon)
-        chooser.plan = ChartedPlan(self.chart, objective.weight_per_nat)
-        return chooser
-
-
 def _follow(chart: Chart, weight: float) -> _Followed:
     """The policy just above `weight`, per nat."""
     graph = chart.graph
-    policy = GraphPolicy(graph, BoundAgent("planning-ig", weight=weight, planner=Charted(chart.horizon, chart)))
+    policy = GraphPolicy(graph, BoundAgent("planning-ig", weight=weight, planner=Lookahead(chart.horizon)))
+    policy.chooser = Chooser(graph, policy.agent.objective, chart.horizon)
+    policy.chooser.plan = ChartedPlan(chart, policy.agent.objective.weight_per_nat)
     score = score_policy(policy, World(graph), cap=graph.problem.cap)
     nodes = np.flatnonzero(policy.choice != UNDECIDED)
     return _Followed(nodes, policy.choice[nodes], score, chart.changes(nodes, weight))

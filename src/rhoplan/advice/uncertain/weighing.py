@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
 from rhoplan.advice.case import Evidence, check_fixed
 from rhoplan.advice.questions import First, plans_versions, told_first
 from rhoplan.advice.uncertain.numbers import Unsure
@@ -22,7 +23,6 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.masses import Courses, MassLayout, Numbers
 from rhoplan.planning.versions import Copies
 

@@ -228,7 +228,7 @@ def evaluate_command(
     with progress() as tell:
         scores = list(
             evaluate(
-                problem, dict(enumerate(agents)), world=truth, max_steps=cap, memory=memory * 1e9, seconds=time_limit,
+                problem, {str(place): agent for place, agent in enumerate(agents)}, world=truth, max_steps=cap, memory=memory * 1e9, seconds=time_limit,
                 progress=lambda done: tell(f"the exact score: {done}"), fallback="simulate",
             ).values()
         )  # fmt: skip

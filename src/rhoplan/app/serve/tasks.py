@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
+from rhoplan._old.graph import Graph, shared_graph
 from rhoplan.advice.case import Adviser, without
 from rhoplan.advice.compare import compare, frontier, has_frontier
 from rhoplan.advice.doubts import doubts
@@ -32,7 +33,6 @@ from rhoplan.app.serve.uncertain_tasks import uncertain_numbers
 from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError, dotted
-from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.io.model_file import write_model
 from rhoplan.model.problem import Problem
 from rhoplan.problems.registry import WORKED_MODELS

@@ -80,7 +80,7 @@ class Shelf:
 
     def get(self, key: str, make: Callable[[], Problem]) -> Problem:
         """The problem called `key`, made if it is not at hand."""
-        from rhoplan.graph.graph import Graph
+        from rhoplan._old.graph import Graph
 
         if key not in self._problems:
             problem = make()

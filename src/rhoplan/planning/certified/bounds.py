@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.merging import grown
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import grown
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
 from rhoplan.planning import clock

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.following.flow import Chosen, Flow
-from rhoplan.graph.ties import choose
+from rhoplan._old.flow import Chosen, Flow
+from rhoplan._old.ties import choose
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.certified.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
 from rhoplan.planning.utility import Information

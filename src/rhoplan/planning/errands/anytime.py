@@ -13,13 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Leaf, Problem, Visible
 from rhoplan.planning.errands.clairvoyant import known_values
 from rhoplan.planning.errands.outlook import Outlook
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Utility
 
 NODES = 300_000

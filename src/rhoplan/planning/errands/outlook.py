@@ -13,13 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import grown
 from rhoplan.errors import LimitError
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.merging import grown
 from rhoplan.model.problem import Array, Ids, Problem, Visible
 from rhoplan.planning.errands.places import LEAVE, Survey, survey
 from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE, errands_in_order, first_errands, good_order
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 
 TESTS_ON_THE_SPOT = 8

@@ -18,8 +18,8 @@ from functools import partial
 
 import numpy as np
 
+from rhoplan._old.ties import choose
 from rhoplan.belief.situation import Situation, initial
-from rhoplan.graph.ties import choose
 from rhoplan.model.observe_then_commit import Done, written
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning import clock

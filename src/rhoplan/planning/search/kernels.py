@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.ties import RELATIVE_TOLERANCE
 from rhoplan.belief.information import LOG_TINY, TINY
-from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.machine import compiled, entropy, handed
 

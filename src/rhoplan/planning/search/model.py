@@ -12,9 +12,9 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rhoplan._old.menu import VisibleMenu
+from rhoplan._old.merging import grown
 from rhoplan.errors import LimitError
-from rhoplan.graph.menu import VisibleMenu
-from rhoplan.graph.merging import grown
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.model.sparse import Change, Sparse, entries, key
 from rhoplan.planning.search.kernels import GOING, OUTCOMES, READY, START, TARGET, Model

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 import rhoplan.planning.search.kernels as kernels
+from rhoplan._old.ties import choose
 from rhoplan.belief.information import LOG_TINY, entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
-from rhoplan.graph.ties import choose
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.problem import END, Array, Ids, Problem
 from rhoplan.planning.asked import check_about_states

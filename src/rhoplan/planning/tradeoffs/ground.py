@@ -16,11 +16,11 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.following.flow import Flow, Follows
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.ties import choose
+from rhoplan._old.exact import Plan
+from rhoplan._old.flow import Flow, Follows
+from rhoplan._old.graph import Graph
+from rhoplan._old.ties import choose
 from rhoplan.model.problem import Action, Array, Ids, Problem
-from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 
 MOST_NODES = 300_000

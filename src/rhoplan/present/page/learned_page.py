@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from rhoplan._old.followed import Plans
+from rhoplan._old.menu import nodes_within
 from rhoplan.advice.pathway import Pathway, pathway
 from rhoplan.agents.agent import BoundAgent, make_adviser
 from rhoplan.agents.planned import decide
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.graph.menu import nodes_within
 from rhoplan.io.learned import LEARNED
 from rhoplan.model.problem import Problem
 from rhoplan.present.content import MOST_NODES
@@ -33,7 +34,6 @@ from rhoplan.present.page.parts import safe
 from rhoplan.present.page.pathway import pathway_section
 from rhoplan.present.page.tripod import tripod
 from rhoplan.present.signed import signed
-from rhoplan.scoring.followed import Plans
 from rhoplan.version import __version__
 
 SMALLEST = 0.005

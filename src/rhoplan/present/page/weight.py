@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rhoplan._old.ties import ranked
 from rhoplan.advice.compare import Frontier, Point
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, percent
 from rhoplan.belief.information import per_nat
-from rhoplan.graph.ties import ranked
 from rhoplan.present.page.chart import labels, ticks
 from rhoplan.present.page.parts import safe, table
 

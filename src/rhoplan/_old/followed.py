@@ -11,10 +11,10 @@ from functools import cached_property
 
 import numpy as np
 
+from rhoplan._old.flow import Flow
+from rhoplan._old.graph import DEFAULT_NODE_LIMIT, Graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.policy import GraphPolicy
-from rhoplan.following.flow import Flow
-from rhoplan.graph.graph import DEFAULT_NODE_LIMIT, Graph
 from rhoplan.model.observe_then_commit import written
 from rhoplan.model.problem import Array, Ids, Problem
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.merging import distinct, grown
-from rhoplan.graph.ties import choose
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import distinct, grown
+from rhoplan._old.ties import choose
 from rhoplan.model.problem import Array, Ids, Leaf
 from rhoplan.planning.utility import Information, Utility
 

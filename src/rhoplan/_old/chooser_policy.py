@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy as OldGraphPolicy
+from rhoplan._old.policy import action_values, preferred
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planners.planner import GraphPlanner
-from rhoplan.agents.policy import GraphPolicy as OldGraphPolicy
-from rhoplan.agents.policy import action_values, preferred
+from rhoplan.agents.planners import BuiltInPlanner
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.graph_policy import LOOKAHEAD
 from rhoplan.planning.objective import Objective
@@ -24,7 +24,7 @@ MOST_NODES = 400_000
 class ChooserPolicy(Policy):
     """What a planner chooses on the old graph, belief by belief."""
 
-    def __init__(self, problem: Problem, objective: Objective, planner: GraphPlanner, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, objective: Objective, planner: BuiltInPlanner, seed: int = 0) -> None:
         self.problem, self.objective, self.planner, self.seed = problem, objective, planner, seed
         self.samples, self.is_timed = planner.samples, planner.is_timed
         self.value_kind = None if planner.samples else LOOKAHEAD

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rhoplan._old.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
 from rhoplan.belief.information import LOG_TINY, TINY, entropy, underflows, update, update_logs
-from rhoplan.graph.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
 from rhoplan.model.problem import Action, Array, Factor, Ids
 
 LOG_DIGITS = 12

@@ -1,32 +1,21 @@
-"""An agent on a graph: what it does at each node, decided once per node and kept.
-
-`decide` opens one decision up into its parts, the record that the command line prints and figures plot.
-"""
+"""An agent on the former graph: what it does at each node, decided once per node and kept. For advice and learning."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rhoplan._old.choosers import chooser
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import grown
+from rhoplan._old.ties import ranked
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planners.rule import FollowRule
-from rhoplan.agents.turnover import turnover
-from rhoplan.belief.belief import Belief
-from rhoplan.belief.information import coupling, entropy
-from rhoplan.belief.situation import Situation, initial, named_beliefs
-from rhoplan.errors import EvidenceError, expect
-from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.graph.merging import grown
-from rhoplan.graph.ties import ranked
-from rhoplan.model.problem import END, Action, Array, Ids, Problem
-from rhoplan.planning.exact import Plan
-from rhoplan.planning.policy import frame, html_table
-
-if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+from rhoplan.agents.planners import FollowRule
+from rhoplan.belief.information import coupling
+from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.planning.recommendation import ActionValue
 
 UNDECIDED = -9
 
@@ -39,7 +28,7 @@ class GraphPolicy:
 
     def __init__(self, graph: Graph, agent: BoundAgent) -> None:
         self.graph, self.agent = graph, agent
-        self.chooser = agent.planner.on(graph, agent.objective)
+        self.chooser = chooser(agent.planner, graph, agent.objective)
         self.choice: Ids = np.empty(0, dtype=np.int64)
         self.ending: Ids = np.empty(0, dtype=np.int64)
 
@@ -126,104 +115,6 @@ def _one_of(count: int, place: int) -> Array:
     """Probabilities (count,) that are 1 at `place`; zero everywhere where it is -1."""
     result: Array = (np.arange(count) == place).astype(float)
     return result
-
-
-@dataclass(frozen=True)
-class ActionValue:
-    """What one action is worth: reward + weighted_information + continuation = value.
-
-    information is in nats; weighted_information is what the utility adds, w * information by default. coupling is the
-    term of Proposition 3, in nats: zero where the action preserves the hidden state, as the EFE equivalence asks.
-    """
-
-    name: str
-    kind: str
-    reward: float
-    information: float
-    weighted_information: float
-    continuation: float
-    value: float
-    probability: float
-    preserves_hidden_state: bool
-    coupling: float
-
-
-TERMS = ("name", "reward", "information", "weighted_information", "continuation", "value")
-"""Columns of the table of a recommendation."""
-
-
-@dataclass(frozen=True, repr=False)
-class Recommendation:
-    """The recommended action at a belief, the value of every action, and the margin over the runner-up.
-
-    beliefs: for each hidden factor the probabilities of its states; belief: those of the first factor. turnover: the
-    expected sum of absolute rewards of the choice, to compare the margin with. If the planner returns bounds,
-    bounds: on the value of every action, and proven: the action that they prove best.
-    """
-
-    belief: dict[str, float]
-    beliefs: dict[str, dict[str, float]]
-    entropy: float
-    choice: str
-    margin: float
-    runner_up: str | None
-    turnover: float
-    actions: tuple[ActionValue, ...]
-    bounds: dict[str, tuple[float, float]] | None = None
-    proven: str | None = None
-
-    @property
-    def ranking(self) -> tuple[ActionValue, ...]:
-        """The actions from the best to the worst."""
-        return tuple(self.actions[place] for place in ranked(np.array([action.value for action in self.actions])))
-
-    def to_frame(self) -> pd.DataFrame:
-        """A pandas DataFrame with one row per action, best first, and a column for each term and the value."""
-        return frame([[getattr(row, term) for term in TERMS] for row in self.ranking], TERMS, "name")
-
-    def __repr__(self) -> str:
-        lead = "" if self.runner_up is None else f", {self.margin:.6g} ahead of {self.runner_up}"
-        return f"Recommendation({self.choice}{lead})"
-
-    def _repr_html_(self) -> str:
-        rows = [[row.name, *(f"{getattr(row, term):.6g}" for term in TERMS[1:])] for row in self.ranking]
-        return html_table(TERMS, rows)
-
-
-def decide(
-    problem: Problem, agent: BoundAgent, situation: Situation | Belief | None = None, *, seed: int = 0
-) -> Recommendation:
-    """What `agent` does at a belief (the initial one by default), and why. Ties are settled by the one tie rule.
-
-    With a finite precision the choice is the most probable action. `seed` is for planners that sample.
-    """
-    expect(problem, Problem, "make")
-    expect(agent, BoundAgent, "agent")
-    graph = shared_graph(problem)
-    situation = situation.situation if isinstance(situation, Belief) else situation or initial(problem)
-    if situation.visible is END:
-        raise EvidenceError(
-            f"the episode of '{problem.name}' has ended: there is nothing left to decide", code="episode-ended"
-        )
-    policy = GraphPolicy(graph, agent)
-    node = graph.node(situation)
-    actions = action_values(policy, node, seed)
-    chosen = preferred(policy, node, actions)
-    beliefs = named_beliefs(problem, situation)
-    runner_up = next((one for one in in_order(policy, node, actions) if one is not chosen), None)
-    found = policy.chooser.bounded(node)
-    return Recommendation(
-        belief=next(iter(beliefs.values())),
-        beliefs=beliefs,
-        entropy=float(sum(entropy(f.asked(b)) for f, b in zip(problem.factors, situation.beliefs, strict=True))),
-        choice=chosen.name,
-        margin=max(chosen.value - runner_up.value, 0.0) if runner_up else math.inf,
-        runner_up=runner_up.name if runner_up else None,
-        turnover=turnover(policy, node, chosen),
-        actions=actions,
-        bounds=None if found is None else found.actions,
-        proven=None if found is None else found.proven,
-    )
 
 
 def in_order(policy: GraphPolicy, node: int, actions: tuple[ActionValue, ...]) -> list[ActionValue]:

@@ -21,12 +21,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.graph import Graph
+from rhoplan._old.merging import distinct, numbered
+from rhoplan._old.spread import Paid
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import impossible
-from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import Ending, World
-from rhoplan.graph.graph import Graph
-from rhoplan.graph.merging import distinct, numbered
 from rhoplan.model.problem import END, Action, Array, Ids
 
 NEGLIGIBLE = 1e-17

@@ -20,14 +20,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan._old.actions import ActionTable
+from rhoplan._old.menu import VisibleMenu, known_width, most_nodes
+from rhoplan._old.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
+from rhoplan._old.table import BeliefTable
+from rhoplan._old.ties import choose
 from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
-from rhoplan.graph.actions import ActionTable
-from rhoplan.graph.menu import VisibleMenu, known_width, most_nodes
-from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
-from rhoplan.graph.table import BeliefTable
-from rhoplan.graph.ties import choose
 from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1

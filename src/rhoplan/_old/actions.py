@@ -11,7 +11,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.graph.merging import grown
+from rhoplan._old.merging import grown
 from rhoplan.model.problem import Action, Ids
 from rhoplan.model.sparse import key
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.following.flow import Chosen, Flow
+from rhoplan._old.flow import Chosen, Flow
 from rhoplan.model.problem import Array, Ids
 
 if TYPE_CHECKING:
-    from rhoplan.agents.policy import ActionValue, GraphPolicy
+    from rhoplan._old.policy import GraphPolicy
+    from rhoplan.planning.recommendation import ActionValue
 
 
 def turnover(policy: GraphPolicy, node: int, chosen: ActionValue) -> float:

@@ -1,0 +1,386 @@
+"""The planners of this library: settings as constructor arguments, and `solve`, which returns a policy.
+
+None stands for the planner's or the problem's own value of a setting; `completed` fills it in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rhoplan.agents.settings import DEFAULT_SIMULATIONS, SETTINGS
+from rhoplan.errors import AgentError
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.problem import Array, Ids, Leaf, Problem, Rule
+from rhoplan.planning.lookahead import LookaheadPolicy
+from rhoplan.planning.objective import Objective
+from rhoplan.planning.planner import Planner
+from rhoplan.planning.policy import BeliefLike, Policy, PolicyOnGraph, Seed, checked_action
+from rhoplan.planning.run_once import RunOncePolicy
+
+if TYPE_CHECKING:
+    from typing import Self
+
+SHORT_HORIZON = 2
+"""Horizon of the anytime planner on problems with several factors: its leaf value covers the rest."""
+
+RUN_ONCE_MEMORY = 5e8
+"""Bytes that one search of the planner for tests that run once may take."""
+
+SHARE = 0.5
+"""Part of the memory for a case that one such search may take: earlier results are kept as well."""
+
+
+@dataclass(frozen=True)
+class BuiltInPlanner(Planner):
+    """A planner of this library.
+
+    plans: whether it looks ahead for the objective. is_exact: whether it is exact look-ahead with the problem's own
+    leaf value. is_bounded: whether its plans come with bounds in diagnostic problems.
+    """
+
+    plans: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = False
+    is_bounded: ClassVar[bool] = False
+
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        for setting in SETTINGS.values():
+            value = getattr(self, setting.word, None) if setting.name in self.takes else None
+            if value is not None:
+                setting.check(value)
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        """The policy of this planner, which is complete, in `problem` for `objective`."""
+        raise NotImplementedError
+
+    def solve(self, problem: Problem, objective: Objective | None = None) -> Policy:
+        """The policy that plans at each belief."""
+        from rhoplan.agents.agent import BoundAgent
+        from rhoplan.agents.planned import AgentPolicy
+        from rhoplan.planning.objective import objective_for
+
+        aim = objective_for(problem, objective)
+        return AgentPolicy(problem, BoundAgent(type(self).__name__, objective=aim, planner=self.completed(problem)))
+
+    def check(self, objective: Objective) -> None:
+        """Raise AgentError if this planner cannot plan for `objective`."""
+
+    def completed(self, problem: Problem) -> Self:
+        """This planner with the values that suit `problem` for the settings that are None."""
+        return self if self.horizon is not None else replace(self, horizon=problem.horizon)
+
+    def with_settings(self, **settings: Any) -> Self:
+        """This planner with other settings, by their Python names."""
+        return replace(self, **settings)
+
+    def within(self, memory: float) -> Self:
+        """This planner if one decision may take `memory` bytes."""
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its fields by name, as JSON can hold them."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        """Names of the settings that it takes."""
+        return settings_taken(self)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether time limits it, so that its choices may differ from run to run."""
+        return getattr(self, "seconds", None) is not None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether its choices depend on the belief alone, so that they can be followed and scored exactly."""
+        return not self.samples and not self.is_timed
+
+    @property
+    def told(self) -> str:
+        """Short label for table titles, e.g. "planner mcts (1,000 simulations per decision)"; empty for the default."""
+        simulations, seconds = getattr(self, "simulations", None), getattr(self, "seconds", None)
+        limits = [f"{simulations:,} simulations"] if simulations else []
+        limits += [f"{seconds:g} s"] if seconds else []
+        return f"planner {self.name}" + (f" ({' or '.join(limits)} per decision)" if limits else "")
+
+    @property
+    def depth(self) -> int:
+        """The horizon of a complete planner."""
+        assert self.horizon is not None
+        return self.horizon
+
+
+@dataclass(frozen=True)
+class Lookahead(BuiltInPlanner):
+    """Exact look-ahead over `horizon` actions at each belief (receding horizon); then the best terminal action."""
+
+    name: ClassVar[str] = "exact"
+    is_exact: ClassVar[bool] = True
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return LookaheadPolicy(problem, objective, self.depth)
+
+    @property
+    def told(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Anytime(BuiltInPlanner):
+    """Look-ahead over `horizon` actions, or as many as `seconds` allow, with leaf values derived from the problem."""
+
+    name: ClassVar[str] = "anytime"
+
+    seconds: float | None = None
+
+    def check(self, objective: Objective) -> None:
+        if self.is_timed and math.isfinite(objective.inverse_temperature):
+            raise AgentError(
+                "time and precision do not go together: a plan that deepens takes the best action",
+                field=("precision",),
+                code="setting-conflict",
+            )
+
+    def completed(self, problem: Problem) -> Self:
+        if self.horizon is not None or problem.observes_then_commits:
+            return super().completed(problem)
+        return replace(self, horizon=SHORT_HORIZON)
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        if self.seconds is not None:
+            from rhoplan._old.chooser_policy import ChooserPolicy
+
+            return ChooserPolicy(problem, objective, self, seed)
+        return LookaheadPolicy(problem, objective, self.depth, leaf=self.leaf(problem, objective))
+
+    @staticmethod
+    def leaf(problem: Problem, objective: Objective) -> Leaf | None:
+        """The leaf value derived from `problem`; None is the problem's own."""
+        from rhoplan.planning.errands.anytime import derived_leaf
+
+        found = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount_factor)
+        if found is not None and not objective.is_information:
+            raise AgentError(
+                f"planner anytime derives what '{problem.name}' is worth beyond the horizon from reward and weighted "
+                f"information; utility {objective.belief_utility.name} does not count there: use planner exact",
+                field=("utility",),
+                code="planner-unsupported",
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class RunOnce(BuiltInPlanner):
+    """Branch and bound over evidence at each belief, for dozens of tests that run once; no horizon.
+
+    seconds: per decision; by default a fixed amount of work. memory: bytes that one search may take. In problems
+    without lists of tests and decisions it is exact look-ahead over `horizon` actions.
+    """
+
+    name: ClassVar[str] = "many"
+    is_bounded: ClassVar[bool] = True
+
+    seconds: float | None = None
+    memory: float = RUN_ONCE_MEMORY
+
+    def within(self, memory: float) -> Self:
+        return replace(self, memory=SHARE * memory)
+
+    def check(self, objective: Objective) -> None:
+        _check_plain(self, objective, "planner exact")
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        if problem.listed is None:
+            return LookaheadPolicy(problem, objective, self.depth)
+        return RunOncePolicy(problem, objective, seconds=self.seconds, memory=self.memory)
+
+
+@dataclass(frozen=True)
+class TreeSearchPlanner(BuiltInPlanner):
+    """Settings of tree searches. simulations, seconds: per decision. exploration: the UCB1 constant.
+
+    deeper: actions beyond the horizon. The problem's own leaf value is not used: rollouts take its place.
+    """
+
+    samples: ClassVar[bool] = True
+    deeper: ClassVar[int] = 0
+
+    simulations: int | None = None
+    seconds: float | None = None
+    exploration: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.simulations is None and self.seconds is None:
+            object.__setattr__(self, "simulations", DEFAULT_SIMULATIONS)
+        super().__post_init__()
+
+    def check(self, objective: Objective) -> None:
+        _check_plain(self, objective, "planner exact or anytime")
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        from rhoplan._old.chooser_policy import ChooserPolicy
+
+        return ChooserPolicy(problem, objective, self, seed)
+
+
+@dataclass(frozen=True)
+class MCTS(TreeSearchPlanner):
+    """Monte Carlo tree search over beliefs: a UCB1 tree whose observations are enumerated."""
+
+    name: ClassVar[str] = "mcts"
+
+
+@dataclass(frozen=True)
+class POMCP(TreeSearchPlanner):
+    """Monte Carlo tree search over histories with sampled states (Silver and Veness 2010)."""
+
+    name: ClassVar[str] = "pomcp"
+    deeper: ClassVar[int] = 3  # the published setting
+
+
+@dataclass(frozen=True)
+class FollowRule(BuiltInPlanner):
+    """Follows `rule`, which names an action at each belief; it does not look ahead."""
+
+    name: ClassVar[str] = "rule"
+    plans: ClassVar[bool] = False
+
+    horizon: int | None = 1
+    rule: Rule = field(kw_only=True)
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return RulePolicy(problem, self.rule, objective)
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def told(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class FollowPolicy(BuiltInPlanner):
+    """Follows a policy that exists already."""
+
+    name: ClassVar[str] = "rule"
+    plans: ClassVar[bool] = False
+
+    horizon: int | None = 1
+    followed: Policy = field(kw_only=True)
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return self.followed
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def told(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class ExternalPlanner(BuiltInPlanner):
+    """A `Planner` from outside this library. A limit of time is for its `solve`; the policy depends on beliefs only."""
+
+    plans: ClassVar[bool] = False
+    is_timed: ClassVar[bool] = False  # type: ignore[assignment]
+
+    horizon: int | None = 1
+    planner: Planner = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        steps = getattr(self.planner, "horizon", None)
+        for attribute, value in (("name", self.planner.name), ("samples", self.planner.samples)):
+            object.__setattr__(self, attribute, value)
+        if steps is not None:
+            object.__setattr__(self, "horizon", steps)
+        super().__post_init__()
+
+    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+        return self.planner.solve(problem, objective)
+
+    def with_settings(self, **settings: Any) -> Self:
+        own = field_names(self.planner)
+        changed = {name: value for name, value in settings.items() if name in own}
+        return replace(self, planner=replace(self.planner, **changed))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {name: getattr(self.planner, name) for name in field_names(self.planner)}
+
+    @property
+    def takes(self) -> tuple[str, ...]:
+        return settings_taken(self.planner)
+
+    def __getattr__(self, name: str) -> Any:
+        """Settings of the planner that tables show."""
+        if name in ("simulations", "seconds", "exploration"):
+            return getattr(self.planner, name, None)
+        raise AttributeError(name)
+
+
+class RulePolicy(Policy):
+    """Follows a rule of the problem, which gets the price of information of `objective`."""
+
+    name = "rule"
+
+    def __init__(self, problem: Problem, rule: Rule, objective: Objective) -> None:
+        self.problem, self.rule, self.objective = problem, rule, objective
+
+    def action(self, belief: BeliefLike) -> str:
+        held = self.belief(belief)
+        return checked_action(held, self.rule(self.problem, held.situation, self.objective.weight_per_nat), self.name)
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return RuleOnGraph(graph, self.rule, self.objective.weight_per_nat)
+
+
+class RuleOnGraph:
+    """A rule at the nodes of a belief graph; what it does at a node is kept."""
+
+    def __init__(self, graph: BeliefGraph, rule: Rule, weight: float) -> None:
+        self.graph, self._rule, self._weight = graph, rule, weight
+        self._kept: dict[int, int] = {}
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
+        graph = self.graph
+        for node in nodes.tolist():
+            if node not in self._kept:
+                graph.budget.check(graph.size, graph.nbytes)
+                name = self._rule(graph.problem, graph.situation(node), self._weight)
+                self._kept[node] = graph.table.names(int(graph.observable[node])).index(name)
+        places = np.array([self._kept[node] for node in nodes.tolist()], dtype=np.int64)
+        return np.arange(len(nodes)), places, np.ones(len(nodes))
+
+
+def field_names(planner: Planner | type[Planner]) -> tuple[str, ...]:
+    """Names of the fields of a planner that is a dataclass."""
+    return tuple(one.name for one in fields(planner)) if is_dataclass(planner) else ()
+
+
+def settings_taken(planner: Planner) -> tuple[str, ...]:
+    """Names of the settings that are fields of `planner`."""
+    own = field_names(planner)
+    return tuple(setting.name for setting in SETTINGS.values() if setting.of == "planner" and setting.word in own)
+
+
+def _check_plain(planner: BuiltInPlanner, objective: Objective, others: str) -> None:
+    if not objective.is_plain:
+        raise AgentError(
+            f"planner {planner.name} takes reward and weighted information and the best action only; "
+            f"a precision, an own utility and epistemic-only need {others}",
+            field=("planner",),
+            code="planner-unsupported",
+        )
