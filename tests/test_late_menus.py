@@ -10,19 +10,19 @@ import pytest
 
 import rhoplan
 from rhoplan import Commit, Problem, Test
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.menu import most_at_once
+from rhoplan._old.policy import decide
 from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan._old.policy import decide
 from rhoplan.belief.situation import Situation, branch, initial, observe
-from rhoplan._old.graph import Graph
-from rhoplan._old.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
-from rhoplan._old.exact import Plan
 from rhoplan.present.content import make_report
 from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps

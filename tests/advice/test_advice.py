@@ -8,6 +8,9 @@ import itertools
 import numpy as np
 import pytest
 
+from rhoplan._old.followed import Followed
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy, decide
 from rhoplan.advice import compare as advice_compare
 from rhoplan.advice.bands import bands, stops
 from rhoplan.advice.case import advise, without
@@ -17,15 +20,12 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agents.agent import make_agent
-from rhoplan._old.policy import GraphPolicy, decide
 from rhoplan.errors import EvidenceError
-from rhoplan._old.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate
-from rhoplan._old.followed import Followed
 from serving import PATIENCE
 from strategies import random_case
 

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.case import Adviser, advise
 from rhoplan.advice.journal import Case
 from rhoplan.advice.outlay import EPISODES, FIRST_BATCH, sample_ahead
 from rhoplan.advice.parts import BASIC, NAMES, parts
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planners import FollowRule
-from rhoplan._old.policy import GraphPolicy
 from rhoplan.app.records import advice_record, part_record
-from rhoplan._old.graph import Graph
 from rhoplan.model.observe_then_commit import FlatMenu
 from rhoplan.problems.registry import WORKED_MODELS
 from weak import weak_tests

@@ -8,19 +8,19 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from rhoplan._old.followed import Followed
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy, decide
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import Leaf, Step, pathway, totals
 from rhoplan.agents.agent import make_agent
-from rhoplan._old.policy import GraphPolicy, decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan._old.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.telling import as_mermaid, as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate
-from rhoplan._old.followed import Followed
 
 MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "bandit"]
 

@@ -10,6 +10,8 @@ import pytest
 from numpy.random import Generator, default_rng
 
 import oracle
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.advice.case import advise
 from rhoplan.advice.start import started
 from rhoplan.advice.uncertain.curve import decision_curve
@@ -20,10 +22,8 @@ from rhoplan.advice.uncertain.views import find, swings, two_way
 from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan._old.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
-from rhoplan._old.exact import Plan
 from rhoplan.planning.masses import Numbers
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import WORKED_MODELS, make

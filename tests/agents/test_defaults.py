@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy, action_values
 from rhoplan.agents import check
 from rhoplan.agents.agent import AGENTS, make_agent
-from rhoplan._old.policy import GraphPolicy, action_values
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.agents.settings import SETTINGS, is_number
 from rhoplan.errors import AgentError
-from rhoplan._old.graph import Graph
-from rhoplan._old.exact import Plan
 
 TIGER, ROCKS = rhoplan.make("tiger"), rhoplan.make("rocksample:n=3,k=2")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.fitting import QUICK, Size, fitting, size_of, with_planner
-from rhoplan._old.graph import Graph
-from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from weak import weak_tests
 

@@ -14,23 +14,23 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from rhoplan.agents.planners.planner import Chooser, Exact, GraphPlanner
 
 import rhoplan
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.check import PROBLEMS as SMALL
 from rhoplan.agents.check import TIES
-from rhoplan.agents.planners.planner import Chooser, Exact, GraphPlanner
 from rhoplan.agents.planners import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
-from rhoplan._old.graph import Graph
 from rhoplan.model.check import check_problem
-from rhoplan._old.exact import Plan
 from rhoplan.planning.search import tree
 from rhoplan.planning.utility import FunctionUtility
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
-from rhoplan._old.policy import GraphPolicy, action_values, in_order
-from rhoplan.belief.situation import observe_all
 from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy, action_values, in_order
+from rhoplan.agents.agent import make_agent
+from rhoplan.belief.situation import observe_all
 
 TIGER = rhoplan.make("tiger")
 

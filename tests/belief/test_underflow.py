@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
+from rhoplan._old.graph import Graph
 from rhoplan._old.policy import decide
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.information import update, update_logs
 from rhoplan.belief.situation import Situation, initial, observe, observe_all
-from rhoplan._old.graph import Graph
 from rhoplan.planning.search import TreeSearch
 
 

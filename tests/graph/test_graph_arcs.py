@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.information import update
+from rhoplan._old.exact import Plan
 from rhoplan._old.graph import ENDED, Graph
 from rhoplan._old.menu import BYTES_PER_ARC, nodes_within
 from rhoplan._old.table import BeliefTable
-from rhoplan._old.exact import Plan
+from rhoplan.belief.information import update
 from rhoplan.planning.utility import Information
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
-from rhoplan.graph import merging
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import Keys, RowIndex, rounded, row_keys
+from rhoplan.agents.agent import make_agent
+from rhoplan.graph import merging
 from rhoplan.model.problem import Ids
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.graph import Graph
+from rhoplan._old.policy import ActionValue, GraphPolicy, action_values, decide, in_order
+from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan._old.policy import ActionValue, GraphPolicy, action_values, decide, in_order
 from rhoplan.belief.situation import observe_all
-from rhoplan._old.graph import Graph
-from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.steps import policy_steps
 

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rhoplan.agents.agent import BoundAgent
-from rhoplan._old.policy import GraphPolicy
 from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.learning import ahead as module
 from rhoplan.learning.replay import replay
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit

@@ -10,10 +10,10 @@ import pytest
 
 import rhoplan
 from rhoplan import END, Action, Factor, Problem
+from rhoplan._old.graph import Graph, shared_graph
 from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
 from rhoplan.agents.agent import make_agent
-from rhoplan._old.graph import Graph, shared_graph
 from rhoplan.model.limited import with_horizon
 from rhoplan.planning.errands.clairvoyant import ceiling
 from rhoplan.present.content import check_reportable

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
 from rhoplan._old.policy import decide
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model

@@ -17,11 +17,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph, shared_graph
 from rhoplan._old.policy import GraphPolicy, decide
+from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
-from rhoplan._old.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
 from rhoplan.model.problem import END, Action, Factor, Problem
 from rhoplan.planning.errands import anytime, clairvoyant, outlook
@@ -29,7 +30,6 @@ from rhoplan.planning.errands.clairvoyant import ceiling
 from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.errands.places import Survey, survey
 from rhoplan.planning.errands.route import errands_in_order, first_errands, good_order
-from rhoplan._old.exact import Plan
 from rhoplan.planning.search.tree import TreeSearch
 from rhoplan.planning.utility import Information
 from rhoplan.scoring.simulate import simulate, simulate_episodes

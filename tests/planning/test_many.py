@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.advice.case import advise
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import AgentError
-from rhoplan._old.graph import Graph
 from rhoplan.planning.certified.solve import solve
-from rhoplan._old.exact import Plan
 from rhoplan.planning.many import ManySolution, search
 from rhoplan.planning.many.evidence import kinds_of
 from rhoplan.planning.many.search import Search

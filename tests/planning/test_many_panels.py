@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.situation import branch, initial
-from rhoplan._old.graph import Graph
 from rhoplan.model.panels import panel
 from rhoplan.planning.certified.solve import solve, usual_method
-from rhoplan._old.exact import Plan
 from rhoplan.planning.many import search
 from rhoplan.planning.many.tables import CeilingMaker
 from rhoplan.planning.utility import Information

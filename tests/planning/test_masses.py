@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
-from rhoplan._old.exact import Plan
 from rhoplan.planning.masses import Courses, MassLayout, Numbers
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make

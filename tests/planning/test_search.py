@@ -13,10 +13,10 @@ import pytest
 
 import rhoplan
 import rhoplan.planning.search
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import Situation, branch, initial, observe
-from rhoplan._old.graph import Graph
-from rhoplan._old.exact import Plan
 from rhoplan.planning.search import SearchResult, TreeSearch, kernels, tree
 from rhoplan.planning.search.model import SearchModel, cumulative
 from rhoplan.planning.utility import Information

@@ -10,10 +10,10 @@ import pytest
 
 import rhoplan
 from oracle import Model
+from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.planning.certified.solve import Bounds, solve
 from rhoplan.planning.certified.symmetry import LARGEST_GROUP, _key, is_symmetry, state_symmetries
-from rhoplan._old.exact import Plan
 from serving import PATIENCE
 from strategies import Limits, built, dice, random_case, symmetric_case
 

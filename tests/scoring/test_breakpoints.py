@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import BoundAgent
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph, shared_graph
 from rhoplan._old.policy import UNDECIDED, GraphPolicy
+from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
-from rhoplan._old.graph import Graph, shared_graph
 from rhoplan.model.problem import Problem
-from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines
 from rhoplan.scoring.evaluate import score_policy

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
-from rhoplan._old.policy import GraphPolicy
-from rhoplan.app.cli.solve import solve_command
+from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
+from rhoplan.agents.agent import make_agent
+from rhoplan.app.cli.solve import solve_command
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
-from rhoplan._old.followed import Followed
 from rhoplan.scoring.simulate import simulate
 
 pytest.importorskip("numba", reason="solving general problems needs numba")

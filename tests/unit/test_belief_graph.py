@@ -13,8 +13,8 @@ from rhoplan.belief.information import FLOOR, update
 from rhoplan.budget import Budget, Progress
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.belief_set import BeliefSet, rounded
-from rhoplan.graph.ties import first_best
 from rhoplan.graph.row_index import RowIndex, row_keys
+from rhoplan.graph.ties import first_best
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.lookahead import LookaheadOnGraph
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
+from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief.information import entropy, update
 from rhoplan.belief.situation import Situation, initial
-from rhoplan._old.graph import Graph
 from rhoplan.model.problem import END, Array, Problem, Visible
 from rhoplan.problems.registry import make
 

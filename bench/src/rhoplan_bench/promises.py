@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from rhoplan._old.graph import shared_graph
 from rhoplan.advice.case import advise
 from rhoplan.advice.uncertain.uncertainty import uncertainty
 from rhoplan.agents.agent import make_adviser, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import initial
-from rhoplan._old.graph import shared_graph
 from rhoplan.io.model_file import parse_model
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import AGENTS, make_agent
 from rhoplan.api import evaluate
 from rhoplan.belief.information import entropy
-from rhoplan._old.graph import Graph
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.certified.solve import solve
-from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import simulate

@@ -315,10 +315,10 @@ def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -
 
 def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) -> BuiltInPlanner:
     """The planner asked for with the settings in `given` that it takes."""
-    if isinstance(planner, Planner):
-        planner = (
-            planner.completed(problem) if isinstance(planner, BuiltInPlanner) else ExternalPlanner(planner=planner)
-        )
+    if isinstance(planner, BuiltInPlanner):
+        planner = planner.completed(problem)
+    elif isinstance(planner, Planner):
+        planner = ExternalPlanner(planner=planner)
     takes = row_of(PLANNERS, planner, "planner").takes if isinstance(planner, str) else planner.takes
     for name, setting in SETTINGS.items():  # what is wrong is wrong, whether or not it is used
         if given.get(setting.word) is not None:

@@ -295,7 +295,7 @@ class ExternalPlanner(BuiltInPlanner):
     """A `Planner` from outside this library. A limit of time is for its `solve`; the policy depends on beliefs only."""
 
     plans: ClassVar[bool] = False
-    is_timed: ClassVar[bool] = False  # type: ignore[assignment]
+    is_timed: ClassVar[bool] = False
 
     horizon: int | None = 1
     planner: Planner = field(kw_only=True)
@@ -314,7 +314,7 @@ class ExternalPlanner(BuiltInPlanner):
     def with_settings(self, **settings: Any) -> Self:
         own = field_names(self.planner)
         changed = {name: value for name, value in settings.items() if name in own}
-        return replace(self, planner=replace(self.planner, **changed))
+        return replace(self, planner=replace(self.planner, **changed))  # type: ignore[type-var]
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import make_agent
-from rhoplan._old.policy import GraphPolicy
-from rhoplan.errors import LimitError
 from rhoplan._old.flow import Flow
 from rhoplan._old.graph import Graph
+from rhoplan._old.policy import GraphPolicy
+from rhoplan.agents.agent import make_agent
+from rhoplan.errors import LimitError
 from rhoplan.model.problem import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import make_agent
+from rhoplan._old.flow import Flow
+from rhoplan._old.graph import shared_graph
 from rhoplan._old.policy import GraphPolicy, action_values
+from rhoplan.agents.agent import make_agent
 from rhoplan.app.sweep import sweep
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.information import entropy
-from rhoplan._old.flow import Flow
-from rhoplan._old.graph import shared_graph
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan.scoring.simulate import simulate_episodes

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.api import evaluate
 from rhoplan.belief.information import information, per_nat
-from rhoplan._old.graph import Graph
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import END, Action, Array, Problem
 from rhoplan.model.sparse import as_dense
-from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan_paper.measures.told import random_stakes

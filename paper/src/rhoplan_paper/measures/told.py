@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan._old.exact import Plan
+from rhoplan._old.graph import shared_graph
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.api import evaluate
 from rhoplan.belief.information import entropy, information, per_nat
-from rhoplan._old.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
-from rhoplan._old.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.simulate import simulate_episodes

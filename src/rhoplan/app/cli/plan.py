@@ -225,13 +225,13 @@ def evaluate_command(
     from rhoplan.api import evaluate
 
     truth = load_problem(world) if world else None
+    named = {str(place): agent for place, agent in enumerate(agents)}
     with progress() as tell:
-        scores = list(
-            evaluate(
-                problem, {str(place): agent for place, agent in enumerate(agents)}, world=truth, max_steps=cap, memory=memory * 1e9, seconds=time_limit,
-                progress=lambda done: tell(f"the exact score: {done}"), fallback="simulate",
-            ).values()
+        found = evaluate(
+            problem, named, world=truth, max_steps=cap, memory=memory * 1e9, seconds=time_limit,
+            progress=lambda done: tell(f"the exact score: {done}"), fallback="simulate",
         )  # fmt: skip
+    scores = list(found.values())
     for agent, score in zip(agents, scores, strict=True):
         if score.kind != "exact":
             limits = f"{time_limit:g} s or {memory:g} GB"
