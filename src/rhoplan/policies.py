@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.named import Agent
-from rhoplan.agents.planned import AgentPolicy
-from rhoplan.agents.planners import FollowPolicy
+from rhoplan.agents.planners import FollowPolicy, PlannedPolicy
 from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, WrongKind
 from rhoplan.model import limited
@@ -37,7 +36,7 @@ def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
     if isinstance(policy, Agent):
         policy = policy.bind(problem)
     if isinstance(policy, BoundAgent):
-        return AgentPolicy(problem, policy, seed=seed)
+        return policy.policy(problem, seed=seed)
     if isinstance(policy, Planner):
         return policy_of(problem, policy.solve(problem))
     if callable(policy):
@@ -51,8 +50,8 @@ def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
 
 def bound_agent(problem: Problem, policy: Policy) -> BoundAgent:
     """`policy` as an agent of `problem`: a policy made for another problem keeps planning with its own numbers."""
-    if isinstance(policy, AgentPolicy) and is_same(policy.problem, problem):
-        return policy.agent
+    if isinstance(policy, PlannedPolicy) and is_same(policy.problem, problem):
+        return BoundAgent(policy.name, objective=policy.objective, planner=policy.planner)
     aim = Objective(discount=problem.discount)
     return BoundAgent(policy.name, objective=aim, planner=FollowPolicy(followed=policy))
 

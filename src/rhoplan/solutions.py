@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.agent import BoundAgent
-from rhoplan.agents.planned import FORMAT as AGENT_FORMAT
-from rhoplan.agents.planned import AgentPolicy, agent_policy_from
+from rhoplan.agents.planned import planned_policy_from
+from rhoplan.agents.planners import FORMAT as PLANNED_FORMAT
+from rhoplan.agents.planners import Lookahead, PlannedPolicy
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, LimitError, NotAvailable, ProblemError
 from rhoplan.files import replacing
@@ -345,8 +345,7 @@ def derived_policy(problem: Problem, objective: Objective, found: SolveResult) -
     if not best:
         always = graph.action(graph.root, int(graph.stop_place[graph.root])).name
         return BlindPolicy(problem, always, objective.discount_factor)
-    agent = BoundAgent("Solution", objective=objective, planner="exact", horizon=best)
-    return AgentPolicy(problem, agent, value_kind=LOWER_BOUND)
+    return PlannedPolicy(problem, Lookahead(best), objective, name="Solution", value_kind=LOWER_BOUND)
 
 
 def load_policy_file(path: Path | str, problem: Problem) -> Policy:
@@ -358,13 +357,13 @@ def load_policy_file(path: Path | str, problem: Problem) -> Policy:
             field=("path",),
         )
     header, _ = read_policy_file(path)
-    if header.get("format") not in (AGENT_FORMAT, BLIND_FORMAT):
+    if header.get("format") not in (PLANNED_FORMAT, BLIND_FORMAT):
         return SolverPolicy(saved.load_policy(path, problem))
     if header["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, header["horizon"])
     found: Policy | None
-    if header["format"] == AGENT_FORMAT:
-        found = agent_policy_from(problem, header)
+    if header["format"] == PLANNED_FORMAT:
+        found = planned_policy_from(problem, header)
     else:
         same = header["digest"] == digest_of_problem(problem)
         found = BlindPolicy(problem, header["always"], header["discount"]) if same else None

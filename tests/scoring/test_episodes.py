@@ -50,7 +50,7 @@ def test_simulated_and_exact_scores_agree(spec: str, agent: str) -> None:
     shares = np.zeros((2, longest))
     shares[0, : len(exact.tests_distribution)] = exact.tests_distribution
     shares[1, : len(estimate.tests_distribution)] = estimate.tests_distribution
-    error = np.sqrt(shares[0] * (1 - shares[0]) / estimate.episodes) + 1 / estimate.episodes
+    error = np.sqrt(np.maximum(shares[0] * (1 - shares[0]), 0.0) / estimate.episodes) + 1 / estimate.episodes
     assert np.all(np.abs(shares[0] - shares[1]) <= FALSE_ALARM_SE * error)
 
 

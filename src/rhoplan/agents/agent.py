@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from rhoplan.agents.fitting import chosen as chosen_planner
-from rhoplan.agents.planners import BuiltInPlanner, ExternalPlanner, FollowRule
+from rhoplan.agents.planners import BuiltInPlanner, ExternalPlanner, FollowRule, PlannedPolicy
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
@@ -117,6 +117,10 @@ class BoundAgent:
         object.__setattr__(self, "notes", notes)
         SETTINGS["near"].check(near)
         self.planner.check(self.objective)
+
+    def policy(self, problem: Problem, *, seed: int = 0, value_kind: str | None = None) -> PlannedPolicy:
+        """What the agent does in `problem`; see `PlannedPolicy`."""
+        return PlannedPolicy(problem, self.planner, self.objective, name=self.name, seed=seed, value_kind=value_kind)
 
     def changed(self, **settings: Any) -> BoundAgent:
         """This agent with other settings, by their Python names."""

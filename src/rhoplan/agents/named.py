@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
-from rhoplan.agents.planned import AgentPolicy
+from rhoplan.agents.planners import PlannedPolicy
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.problem import Problem
@@ -38,9 +38,9 @@ class Agent(Planner):
         found = make_agent(self.agent, problem, **{WORDS[word]: value for word, value in self.settings.items()})
         return found if objective is None else found.changed(objective=objective.for_problem(problem))
 
-    def solve(self, problem: Problem, objective: Objective | None = None) -> AgentPolicy:
+    def solve(self, problem: Problem, objective: Objective | None = None) -> PlannedPolicy:
         """The policy of the agent in `problem`."""
-        return AgentPolicy(problem, self.bind(problem, objective))
+        return self.bind(problem, objective).policy(problem)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Agent) and (self.agent, self.settings) == (other.agent, other.settings)

@@ -8,22 +8,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS, SETTINGS
-from rhoplan.errors import AgentError
+from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Array, Ids, Leaf, Problem, Rule
 from rhoplan.planning.lookahead import LookaheadPolicy
-from rhoplan.planning.objective import Objective
+from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
-from rhoplan.planning.policy import BeliefLike, Policy, PolicyOnGraph, Seed, checked_action
+from rhoplan.planning.policy import (
+    ActionValues,
+    AskedOnGraph,
+    BeliefLike,
+    Policy,
+    PolicyOnGraph,
+    Seed,
+    checked_action,
+)
+from rhoplan.planning.policy_file import digest_of_problem, is_same, write_policy_file
 from rhoplan.planning.run_once import RunOncePolicy
 
 if TYPE_CHECKING:
     from typing import Self
+
+FORMAT = "rhoplan-agent-policy-1"
 
 SHORT_HORIZON = 2
 """Horizon of the anytime planner on problems with several factors: its leaf value covers the rest."""
@@ -61,12 +76,9 @@ class BuiltInPlanner(Planner):
 
     def solve(self, problem: Problem, objective: Objective | None = None) -> Policy:
         """The policy that plans at each belief."""
-        from rhoplan.agents.agent import BoundAgent
-        from rhoplan.agents.planned import AgentPolicy
-        from rhoplan.planning.objective import objective_for
-
-        aim = objective_for(problem, objective)
-        return AgentPolicy(problem, BoundAgent(type(self).__name__, objective=aim, planner=self.completed(problem)))
+        aim, planner = objective_for(problem, objective), self.completed(problem)
+        planner.check(aim)
+        return PlannedPolicy(problem, planner, aim, name=type(self).__name__)
 
     def check(self, objective: Objective) -> None:
         """Raise AgentError if this planner cannot plan for `objective`."""
@@ -329,6 +341,107 @@ class ExternalPlanner(BuiltInPlanner):
         if name in ("simulations", "seconds", "exploration"):
             return getattr(self.planner, name, None)
         raise AttributeError(name)
+
+
+class PlannedPolicy(Policy):
+    """What `planner` does in `problem` for `objective`, with a name and a file.
+
+    seed: for planners that sample; the same belief and seed give the same action. value_kind: of what `value` returns,
+    if that is known to be more than the planner says.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        planner: BuiltInPlanner,
+        objective: Objective,
+        *,
+        name: str,
+        seed: int = 0,
+        value_kind: str | None = None,
+    ) -> None:
+        self.problem, self.planner, self.objective, self.seed = problem, planner, objective, seed
+        self.samples, self.is_timed = planner.samples, planner.is_timed
+        self._name, self._value_kind = name, value_kind
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def value_kind(self) -> str | None:  # type: ignore[override]
+        """The kind of the value."""
+        return self._value_kind or self.policy.value_kind
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of the planner."""
+        return self.planner.policy(self.problem, self.objective, seed=self.seed)
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return self.policy.on(graph) if is_same(graph.problem, self.problem) else AskedOnGraph(self, graph)
+
+    def action(self, belief: BeliefLike) -> str:
+        return self.policy.action(self.belief(belief))
+
+    def probabilities(self, belief: BeliefLike) -> dict[str, float]:
+        return self.policy.probabilities(self.belief(belief))
+
+    def action_values(self, belief: BeliefLike) -> ActionValues:
+        return self.policy.action_values(self.belief(belief))
+
+    def value(self, belief: BeliefLike) -> float:
+        return self.policy.value(self.belief(belief))
+
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]] | None:
+        return self.policy.action_bounds(self.belief(belief))
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        return self.policy.proven(self.belief(belief))
+
+    def save(self, path: Path | str) -> None:
+        """Write planner and objective; the policy follows from them and the problem."""
+        header: dict[str, Any] = {"format": FORMAT, "problem": self.problem.spec or self.problem.name}
+        header |= {"horizon": horizon_of(self.problem)}
+        header |= {"digest": digest_of_problem(self.problem), "seed": self.seed, "kind": self.value_kind}
+        write_policy_file(path, {**header, **self._record()}, {})
+
+    def __repr__(self) -> str:
+        return f"PlannedPolicy({self.problem.spec or self.problem.name}, {self.name}, {self.planner.name})"
+
+    def _record(self) -> dict[str, Any]:
+        """What makes the policy again: name and settings, as JSON can hold them."""
+        if self.name in self.problem.rules:
+            return {"agent": self.name, "rule": True}
+        planner, aim = self.planner, self.objective
+        if planner.name not in PLANNERS:
+            raise NotAvailable(
+                f"{self.name} cannot be saved: its planner '{planner.name}' has no name that rhoplan knows; see "
+                "rhoplan.register",
+                field=("policy",),
+            )
+        utility = aim.belief_utility
+        if utility.name not in UTILITIES:
+            raise NotAvailable(
+                f"{self.name} cannot be saved: its utility '{utility.name}' has no name that rhoplan knows; see "
+                "rhoplan.register",
+                field=("policy",),
+            )
+        return {
+            "agent": self.name,
+            "rule": False,
+            "planner": planner.name,
+            "settings": planner.settings,
+            "objective": {
+                "information_weight": aim.information_weight,
+                "information_unit": aim.information_unit,
+                "utility": utility.name,
+                "target": None if aim.target is None else list(aim.target),
+                "discount": aim.discount,
+                "inverse_temperature": str(aim.inverse_temperature),
+                "terminal_rewards": aim.terminal_rewards,
+            },
+        }
 
 
 class RulePolicy(Policy):

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import AgentPolicy
 from rhoplan.app.records import exact_record
 from rhoplan.errors import AgentError, MissingExtra, ProblemError
 from rhoplan.evaluation.exact import evaluate
@@ -37,7 +36,7 @@ def sweep(
         for agent_name in agents:
             agent = make_agent(agent_name, problem, **chosen)
             notes.update(dict.fromkeys(agent.notes))
-            score = exact_record(evaluate(problem, AgentPolicy(problem, agent)))
+            score = exact_record(evaluate(problem, agent.policy(problem)))
             del score["tests_distribution"]
             tallies = score.pop("tallies")
             whose = {word: agent.settings[word] for word in ("horizon", "weight", "unit", "discount", "utility")}

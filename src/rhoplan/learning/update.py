@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent, make_adviser
-from rhoplan.agents.planned import AgentPolicy, decide
+from rhoplan.agents.planned import decide
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError, TableError
 from rhoplan.evaluation.exact import evaluate
@@ -120,7 +120,7 @@ def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
 
 def _planned(problem: Problem, agent: BoundAgent) -> float:
     """What the model expects a case to cost; LimitError where that is too much to work out."""
-    return -evaluate(problem, AgentPolicy(problem, agent), budget=Budget(memory=ROOM)).reward
+    return -evaluate(problem, agent.policy(problem), budget=Budget(memory=ROOM)).reward
 
 
 class _Counted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.agents.planned import AgentPolicy, decide
+from rhoplan.agents.planned import decide
 from rhoplan.app import records
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
@@ -69,9 +69,7 @@ def evaluation(asked: Asked) -> Any:
     problem = asked.problem
     world = asked.named("world", asked.request["world"]) if asked.get("world") else None
     agents = asked.agents(problem)
-    scores = [
-        evaluate(problem, AgentPolicy(problem, agent), world=world, max_steps=asked.get("cap")) for agent in agents
-    ]
+    scores = [evaluate(problem, agent.policy(problem), world=world, max_steps=asked.get("cap")) for agent in agents]
     return records.one_or_more(
         [records.score_record(problem, a, s, world) for a, s in zip(agents, scores, strict=True)]
     )
