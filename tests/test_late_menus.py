@@ -16,6 +16,7 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.policy import decide
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.menu import most_at_once
@@ -24,7 +25,6 @@ from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
 from rhoplan.present.content import make_report
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
 from serving import PATIENCE
 

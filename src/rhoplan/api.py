@@ -14,8 +14,12 @@ from rhoplan.agents.policy import Recommendation
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.belief.belief import Belief, Evidence
 from rhoplan.errors import AgentError, ModelFileError, ProblemError, WrongKind, in_a_row
+from rhoplan.evaluation import simulate as simulation
+from rhoplan.evaluation.bound_agents import as_policy
+from rhoplan.evaluation.episodes import Episodes, EpisodeStep
+from rhoplan.evaluation.score import Score, Scores, score_from_exact
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.files import replacing
-from rhoplan.following.worlds import in_names_of
 from rhoplan.io.formats import FORMATS, parse_problem, read_problem
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.writer import model_record, write_model
@@ -33,13 +37,8 @@ from rhoplan.policies import (
     followed,
     names,
     policy_of,
-    with_horizon_of,
 )
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
-from rhoplan.scoring import simulate as simulation
-from rhoplan.scoring.episode_table import Episodes
-from rhoplan.scoring.score import Score, Scores, score_from_estimate, score_from_exact
-from rhoplan.scoring.stepping import EpisodeStep, episode_steps
 from rhoplan.solutions import Solution, load_policy_file, solved
 
 ProblemLike: TypeAlias = Problem | Path | str
@@ -215,7 +214,7 @@ def simulate(
     policy: PolicyLike,
     *,
     episodes: int = 1000,
-    seeds: int | Sequence[int] = simulation.PUBLISHED_SEEDS,
+    seeds: int | Sequence[int] = PUBLISHED_SEEDS,
     world: ProblemLike | None = None,
     max_steps: int | None = None,
     jobs: int = 1,
@@ -228,7 +227,7 @@ def simulate(
     """
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
     settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
-    return score_from_estimate(simulation.simulate(where, agent, world=truth, progress=progress, **settings))
+    return simulation.simulate(where, as_policy(where, agent), world=truth, progress=progress, **settings)
 
 
 def episodes(
@@ -236,7 +235,7 @@ def episodes(
     policy: PolicyLike,
     *,
     episodes: int = 1000,
-    seeds: int | Sequence[int] = simulation.PUBLISHED_SEEDS,
+    seeds: int | Sequence[int] = PUBLISHED_SEEDS,
     world: ProblemLike | None = None,
     max_steps: int | None = None,
     jobs: int = 1,
@@ -245,7 +244,7 @@ def episodes(
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
     where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
     settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
-    return simulation.simulate_episodes(where, agent, world=truth, progress=progress, **settings)
+    return simulation.simulate_episodes(where, as_policy(where, agent), world=truth, progress=progress, **settings)
 
 
 def episode(
@@ -257,12 +256,9 @@ def episode(
     max_steps: int | None = None,
 ) -> Iterator[EpisodeStep]:
     """The steps of one episode: each has belief, action, observation and reward, and can be printed."""
-    found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
-    seed = checked_whole("seed", seed, 0)
-    one = policy_of(found, policy)
-    found, truth = with_horizon_of(one, found, truth)
-    world = found if truth is None else in_names_of(found, truth)
-    return episode_steps(found, one, seed=seed, world=world, max_steps=checked_steps(max_steps) or found.cap)
+    where, agent, truth = followed(resolve_problem(problem), policy, None if world is None else resolve_problem(world))
+    seed, steps = checked_whole("seed", seed, 0), checked_steps(max_steps)
+    return simulation.episode(where, as_policy(where, agent), seed=seed, world=truth, max_steps=steps)
 
 
 def decide(
@@ -319,7 +315,7 @@ def _simulation_settings(
     """The checked settings of a simulation."""
     count = checked_whole("episodes", episodes, 1)
     checked_jobs(agent, jobs)
-    return {"episodes": count, "seeds": _seeds(seeds), "cap": checked_steps(max_steps), "jobs": jobs}
+    return {"episodes": count, "seeds": _seeds(seeds), "max_steps": checked_steps(max_steps), "jobs": jobs}
 
 
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:

@@ -15,8 +15,8 @@ from rhoplan import END, Action, Factor, Problem
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import Situation, branch, initial
-from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.graph import Graph
+from rhoplan.model.worlds import in_names_of
 from rhoplan.present.content import make_report
 from rhoplan.scoring import followed
 

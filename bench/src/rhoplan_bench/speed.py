@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import AGENTS, make_agent
+from rhoplan.api import simulate
 from rhoplan.belief.information import entropy
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Problem
@@ -23,7 +24,6 @@ from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.simulate import simulate
 from rhoplan_bench.factored import factored_rows
 from rhoplan_bench.promises import compiled_rows, promise_rows, row, timed, uncertain_row
 

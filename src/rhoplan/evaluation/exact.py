@@ -16,11 +16,11 @@ from rhoplan.errors import AgentError, expect
 from rhoplan.evaluation import criteria
 from rhoplan.evaluation.occupancy import Layer, Occupancy
 from rhoplan.evaluation.variance import ReturnMoments
-from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.model.problem import Array, Ids, Problem, Rule
 from rhoplan.model.reach import cut_off_worth, has_commits
+from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.errands.anytime import derived_leaf
 from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
 from rhoplan.planning.policy import PolicyOnGraph, Seed

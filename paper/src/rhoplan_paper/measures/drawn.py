@@ -8,6 +8,7 @@ import numpy as np
 
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import GraphPolicy, action_values
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.app.sweep import sweep
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.information import entropy
@@ -15,7 +16,6 @@ from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import shared_graph
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan_paper.registry import measure
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.information import entropy, information, per_nat
 from rhoplan.graph.graph import shared_graph
 from rhoplan.model.problem import Array, Problem
@@ -21,7 +22,6 @@ from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan_paper.registry import measure
 from rhoplan_paper.statistics import bootstrap, cohens_d, effect_label
 
