@@ -12,10 +12,10 @@ import sys
 from collections.abc import Callable
 
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many.search import search as plan_of_many
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import simulate_episodes
 from test_pointbased import draw, solved
 from weak import weak_tests
 

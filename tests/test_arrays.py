@@ -251,7 +251,7 @@ def test_long_beliefs_are_planned_scored_and_simulated():
 
     agent = make_agent("efe", large, horizon=2)
     score = rhoplan.evaluate(large, agent, max_steps=4)
-    rows = simulate_episodes(large, agent, cap=4, seeds=(1,), episodes=600)
+    rows = simulate_episodes(large, agent, max_steps=4, seeds=(1,), episodes=600)
 
     assert abs(rows.reward.mean() - score.reward) <= 5 * score.reward_sd / 600**0.5
     for planner in ("mcts", "pomcp"):
@@ -262,12 +262,12 @@ def test_long_beliefs_are_planned_scored_and_simulated():
 def test_a_graph_of_long_beliefs_stays_within_memory(monkeypatch):
     large = ring(300)
     agent = make_agent("planning", large, horizon=1)
-    free = simulate_episodes(large, agent, cap=6, seeds=(1,), episodes=60)
+    free = simulate_episodes(large, agent, max_steps=6, seeds=(1,), episodes=60)
     monkeypatch.setattr(path_of("LARGEST_TABLE"), 300 * 200)
 
     with pytest.raises(rhoplan.LimitError, match="more than 200 situations within reach"):
         rhoplan.evaluate(large, agent, max_steps=20)
-    tight = simulate_episodes(replace(large), agent, cap=6, seeds=(1,), episodes=60)
+    tight = simulate_episodes(replace(large), agent, max_steps=6, seeds=(1,), episodes=60)
     np.testing.assert_array_equal(tight.reward, free.reward)
 
 

@@ -292,7 +292,7 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
         (lambda tiger, agent: simulate(tiger, agent, seeds=()), "seeds"),
         (lambda tiger, agent: simulate(tiger, agent, seeds=(-1,)), "seeds"),
         (lambda tiger, agent: simulate(tiger, agent, jobs=0), "jobs"),
-        (lambda tiger, agent: simulate(tiger, agent, cap=0), "cap"),
+        (lambda tiger, agent: simulate(tiger, agent, max_steps=0), "max_steps"),
         (lambda tiger, agent: solve(tiger, gap=0.0), "gap"),
         (lambda tiger, agent: solve(tiger, weight=-1.0), "weight"),
         (lambda tiger, agent: solve(tiger, discount=2.0), "discount"),

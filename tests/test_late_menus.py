@@ -19,12 +19,12 @@ from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
 from rhoplan.present.content import make_report
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
 from serving import PATIENCE
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 import rhoplan
 from rhoplan._old.policy import decide
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.draws import outcome_for
 from rhoplan.belief.information import coupling, information, predict, update, update_logs
 from rhoplan.belief.situation import branch, initial
-from rhoplan.following.worlds import in_names_of
 from rhoplan.model import sparse
 from rhoplan.model.joint import Ways
 from rhoplan.model.payments import mean_payment, payments
-from rhoplan.scoring.simulate import simulate_episodes
+from rhoplan.model.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws
 
 CLOSE = 1e-12

@@ -14,9 +14,9 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import AGENTS, make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import evaluate
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, find_measure

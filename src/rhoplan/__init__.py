@@ -91,7 +91,7 @@ PUBLIC = {
     "Picture": "rhoplan.present.picture",
     "plot_policy": "rhoplan.present.policy_plot",
     "make": "rhoplan.problems.registry",
-    "Score": "rhoplan.scoring.score",
+    "Score": "rhoplan.evaluation.score",
     "HSVI": "rhoplan.solutions",
     "Solution": "rhoplan.solutions",
 }

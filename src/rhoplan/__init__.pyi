@@ -43,6 +43,7 @@ from rhoplan.errors import ProblemError as ProblemError
 from rhoplan.errors import RhoplanError as RhoplanError
 from rhoplan.errors import TableError as TableError
 from rhoplan.errors import WrongKind as WrongKind
+from rhoplan.evaluation.score import Score as Score
 from rhoplan.io.arrays import from_arrays as from_arrays
 from rhoplan.io.arrays import from_pymdp as from_pymdp
 from rhoplan.model.blocks import joined_problem as joined_problem
@@ -72,7 +73,6 @@ from rhoplan.planning.utility import Utility as Utility
 from rhoplan.present.picture import Picture as Picture
 from rhoplan.present.policy_plot import plot_policy as plot_policy
 from rhoplan.problems.registry import make as make
-from rhoplan.scoring.score import Score as Score
 from rhoplan.solutions import HSVI as HSVI
 from rhoplan.solutions import Solution as Solution
 from rhoplan.version import __version__ as __version__

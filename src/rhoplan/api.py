@@ -9,15 +9,18 @@ from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any, TypeAlias, overload
 
-from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent
+from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
 from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.belief.belief import Belief, Evidence
 from rhoplan.budget import Budget
 from rhoplan.budget import Progress as GraphProgress
 from rhoplan.errors import AgentError, LimitError, ModelFileError, ProblemError, WrongKind, in_a_row
 from rhoplan.evaluation import exact
+from rhoplan.evaluation import simulate as simulation
+from rhoplan.evaluation.episodes import Episodes, EpisodeStep
+from rhoplan.evaluation.score import Score, Scores
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.files import replacing
-from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.formats import FORMATS, parse_problem, read_problem
 from rhoplan.io.pomdp_writer import write_pomdp
@@ -31,7 +34,6 @@ from rhoplan.planning.policy import Policy
 from rhoplan.planning.recommendation import Recommendation, recommend
 from rhoplan.policies import (
     PolicyLike,
-    bound_agent,
     checked_jobs,
     checked_steps,
     checked_whole,
@@ -40,10 +42,6 @@ from rhoplan.policies import (
     with_horizon_of,
 )
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
-from rhoplan.scoring import simulate as simulation
-from rhoplan.scoring.episode_table import Episodes
-from rhoplan.scoring.score import Score, Scores, score_from_estimate
-from rhoplan.scoring.stepping import EpisodeStep, episode_steps
 from rhoplan.solutions import Solution, load_policy_file, solved
 
 ProblemLike: TypeAlias = Problem | Path | str
@@ -249,7 +247,7 @@ def simulate(
     policy: PolicyLike,
     *,
     episodes: int = 1000,
-    seeds: int | Sequence[int] = simulation.PUBLISHED_SEEDS,
+    seeds: int | Sequence[int] = PUBLISHED_SEEDS,
     world: ProblemLike | None = None,
     max_steps: int | None = None,
     jobs: int = 1,
@@ -260,9 +258,9 @@ def simulate(
     jobs: processes; the result does not depend on it. progress: called with the number of episodes done since the last
     call. The other parameters are those of `evaluate`.
     """
-    where, agent, truth = _followed(problem, policy, world)
-    settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
-    return score_from_estimate(simulation.simulate(where, agent, world=truth, progress=progress, **settings))
+    where, chosen, truth = _followed(problem, policy, world)
+    settings = _simulation_settings(chosen, episodes, seeds, max_steps, jobs)
+    return simulation.simulate(where, chosen, world=truth, progress=progress, **settings)
 
 
 def episodes(
@@ -270,16 +268,16 @@ def episodes(
     policy: PolicyLike,
     *,
     episodes: int = 1000,
-    seeds: int | Sequence[int] = simulation.PUBLISHED_SEEDS,
+    seeds: int | Sequence[int] = PUBLISHED_SEEDS,
     world: ProblemLike | None = None,
     max_steps: int | None = None,
     jobs: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> Episodes:
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
-    where, agent, truth = _followed(problem, policy, world)
-    settings = _simulation_settings(agent, episodes, seeds, max_steps, jobs)
-    return simulation.simulate_episodes(where, agent, world=truth, progress=progress, **settings)
+    where, chosen, truth = _followed(problem, policy, world)
+    settings = _simulation_settings(chosen, episodes, seeds, max_steps, jobs)
+    return simulation.simulate_episodes(where, chosen, world=truth, progress=progress, **settings)
 
 
 def episode(
@@ -291,12 +289,9 @@ def episode(
     max_steps: int | None = None,
 ) -> Iterator[EpisodeStep]:
     """The steps of one episode: each has belief, action, observation and reward, and can be printed."""
-    found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
-    seed = checked_whole("seed", seed, 0)
-    one = policy_of(found, policy)
-    found, truth = with_horizon_of(one, found, truth)
-    world = found if truth is None else in_names_of(found, truth)
-    return episode_steps(found, one, seed=seed, world=world, max_steps=checked_steps(max_steps) or found.cap)
+    where, chosen, truth = _followed(problem, policy, world)
+    seed, steps = checked_whole("seed", seed, 0), checked_steps(max_steps)
+    return simulation.episode(where, chosen, seed=seed, world=truth, max_steps=steps)
 
 
 def decide(
@@ -349,21 +344,21 @@ def register(kind: str, name: str, thing: Any) -> None:
 
 def _followed(
     problem: ProblemLike, policy: PolicyLike, world: ProblemLike | None
-) -> tuple[Problem, BoundAgent, Problem | None]:
-    """The problem in which `policy` acts, the policy as an agent, and the true model."""
+) -> tuple[Problem, Policy, Problem | None]:
+    """The problem in which `policy` acts, the policy, and the true model."""
     found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
     chosen = policy_of(found, policy)
     where, truth = with_horizon_of(chosen, found, truth)
-    return where, bound_agent(where, chosen), truth
+    return where, chosen, truth
 
 
 def _simulation_settings(
-    agent: BoundAgent, episodes: int, seeds: int | Sequence[int], max_steps: int | None, jobs: int
+    policy: Policy, episodes: int, seeds: int | Sequence[int], max_steps: int | None, jobs: int
 ) -> dict[str, Any]:
     """The checked settings of a simulation."""
     count = checked_whole("episodes", episodes, 1)
-    checked_jobs(agent, jobs)
-    return {"episodes": count, "seeds": _seeds(seeds), "cap": checked_steps(max_steps), "jobs": jobs}
+    checked_jobs(policy, jobs)
+    return {"episodes": count, "seeds": _seeds(seeds), "max_steps": checked_steps(max_steps), "jobs": jobs}
 
 
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:

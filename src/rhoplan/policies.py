@@ -10,15 +10,12 @@ from typing import Any, TypeAlias
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.named import Agent
-from rhoplan.agents.planners import FollowPolicy, PlannedPolicy
 from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, WrongKind
 from rhoplan.model import limited
 from rhoplan.model.problem import Problem
-from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import FunctionPolicy, Policy
-from rhoplan.planning.policy_file import is_same
 from rhoplan.solutions import Solution
 
 PolicyLike: TypeAlias = Policy | Planner | BoundAgent | str | Callable[[Belief], str]
@@ -46,14 +43,6 @@ def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
         f"of an action; it is {shortened(policy)}: see rhoplan.agent and rhoplan.solve",
         field=("policy",),
     )
-
-
-def bound_agent(problem: Problem, policy: Policy) -> BoundAgent:
-    """`policy` as an agent of `problem`: a policy made for another problem keeps planning with its own numbers."""
-    if isinstance(policy, PlannedPolicy) and is_same(policy.problem, problem):
-        return BoundAgent(policy.name, objective=policy.objective, planner=policy.planner)
-    aim = Objective(discount=problem.discount)
-    return BoundAgent(policy.name, objective=aim, planner=FollowPolicy(followed=policy))
 
 
 def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:
@@ -99,14 +88,14 @@ def checked_whole(name: str, value: Any, least: int) -> int:
     return found
 
 
-def checked_jobs(agent: BoundAgent, jobs: int) -> None:
+def checked_jobs(policy: Policy, jobs: int) -> None:
     """Refuse several processes for a policy that cannot be sent to them."""
     if jobs <= 1:
         return
     try:
-        pickle.dumps(agent)
+        pickle.dumps(policy)
     except Exception:
         raise AgentError(
-            f"jobs must be 1 for {agent.name}, which other processes cannot import: define its function in a module",
+            f"jobs must be 1 for {policy.name}, which other processes cannot import: define its function in a module",
             field=("jobs",),
         ) from None

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
+from rhoplan._old.evaluate import evaluate
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy, decide
@@ -25,7 +26,6 @@ from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.scoring.evaluate import evaluate
 from serving import PATIENCE
 from strategies import random_case
 

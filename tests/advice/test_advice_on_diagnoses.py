@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from alike import close
+from rhoplan._old.evaluate import evaluate
 from rhoplan.advice.bands import bands
 from rhoplan.advice.case import advise
 from rhoplan.advice.overrides import overridden
 from rhoplan.advice.pathway import looked_for, pathway
 from rhoplan.advice.variations import parameters, with_values
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import simulate
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
-from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.simulate import simulate
 
 PLAIN = """\
 name: heart
@@ -122,13 +122,13 @@ def test_the_log_score_is_that_of_the_diagnosis() -> None:
     problem = parse_model(APART)
     agent = make_agent("efe", problem)
     exact, drawn = evaluate(problem, agent), simulate(problem, agent, seeds=[3], episodes=4000)
-    assert abs(exact.log_score - drawn.log_score) < 5.5 * drawn.log_score_se
+    assert abs(exact.log_score - drawn.log_score) < 5.5 * drawn.se["log_score"]
     other = parse_model(APART.replace("specificity: 95%", "specificity: 90%"))
     exact, drawn = (
         evaluate(problem, agent, world=other),
         simulate(problem, agent, seeds=[3], episodes=4000, world=other),
     )
-    assert abs(exact.log_score - drawn.log_score) < 5.5 * drawn.log_score_se
+    assert abs(exact.log_score - drawn.log_score) < 5.5 * drawn.se["log_score"]
 
 
 def test_parameters_are_numbers_of_the_diagnosis_and_likelihoods_of_the_state() -> None:

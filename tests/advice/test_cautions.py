@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from rhoplan._old.evaluate import evaluate
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.cautions import cautions
@@ -16,7 +17,6 @@ from rhoplan.errors import ProblemError
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.present.content import check_reportable
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
-from rhoplan.scoring.evaluate import evaluate
 from serving import PATIENCE
 from strategies import Limits, random_case
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from rhoplan._old.evaluate import evaluate
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy, decide
@@ -20,7 +21,6 @@ from rhoplan.io.model_file import parse_model
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.telling import as_mermaid, as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.scoring.evaluate import evaluate
 
 MODELS = [*WORKED_MODELS, "tiger", "diagnosis", "bandit"]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rhoplan._old.evaluate import evaluate
 from rhoplan.advice import targets
 from rhoplan.advice.edges import edges
 from rhoplan.advice.following import drawn, follower
@@ -22,7 +23,6 @@ from rhoplan.planning.tradeoffs.ground import Criterion
 from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer
 from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
-from rhoplan.scoring.evaluate import evaluate
 
 CASCADE = make("screening-cascade")
 

@@ -10,21 +10,27 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli.solution import ALARM, FAR, ROUNDING, print_check, print_score, print_solution, several, six
+from rhoplan.evaluation.score import Score
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.pointbased.check import Certificate
 from rhoplan.planning.certified.solution import SolveResult
-from rhoplan.scoring.solved import PlanScore
 
 FOUND = SolveResult(
     lower=1.25, upper=1.5, gap=0.001, stopped_by="time", reward=2.0, tests=3.0, success=0.75, truncated=0.0,
     first="listen", nodes=2000, symmetries=2, rounds=1, seconds=4.0, method="points",
 )  # fmt: skip
 
-SCORE = PlanScore(
-    kind="exact", reward=3.0, reward_se=0.0, discounted=1.25, discounted_se=0.0, discounted_tail=math.nan,
-    information=0.5, information_se=0.0, value=1.25, value_se=0.0, value_tail=math.nan, steps=2.5, steps_se=0.0,
-    truncated=0.0, cap=50, episodes=0,
+SCORE = Score(
+    kind="exact", reward=3.0, reward_sd=0.0, discounted=1.25, discounted_tail=math.nan, information=0.5, value=1.25,
+    tests=0.0, success=math.nan, log_score=math.nan, tests_distribution=(1.0,), steps=2.5, truncated=0.0,
 )  # fmt: skip
+
+NO_ERRORS = dict.fromkeys(("reward", "discounted", "information", "value", "steps"), 0.0)
+
+
+def estimated(episodes: int, value: float = SCORE.value, **errors: float) -> Score:
+    """SCORE, but estimated with these standard errors."""
+    return replace(SCORE, kind="estimated", episodes=episodes, value=value, se=NO_ERRORS | errors)
 
 
 @pytest.fixture
@@ -164,19 +170,21 @@ def test_what_was_checked_is_told_and_what_was_not(told: Any, method: str, certi
         (SCORE, 1.0, "following it earns +3.0000 in 2.5 steps; exact"),
         (SCORE, 0.5, "following it earns +3.0000 (+1.2500 discounted) in 2.5 steps; exact"),
         (
-            replace(SCORE, kind="estimated", reward_se=0.5, discounted_se=0.25, steps_se=0.1, episodes=1300),
+            estimated(1300, reward=0.5, discounted=0.25, steps=0.1),
             0.5,
             "following it earns +3.0000 ± 0.5000 (+1.2500 ± 0.2500 discounted) in 2.5 ± 0.1 steps; estimated from "
             "1,300 episodes, ± standard error",
         ),
     ],
 )
-def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: PlanScore, discount: float, words: str) -> None:
-    assert " ".join(told(print_score, score, FOUND, weight=0.0, discount=discount)) == words
+def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: Score, discount: float, words: str) -> None:
+    assert " ".join(told(print_score, score, FOUND, weight=0.0, discount=discount, cap=50)) == words
     for tail, later in ((math.nan, "is not known"), (1.0, "adds or takes 1 at most")):
-        cut = told(print_score, replace(score, truncated=0.25, value_tail=tail), FOUND, weight=0.0, discount=discount)
+        cut = told(
+            print_score, replace(score, truncated=0.25, value_tail=tail), FOUND, weight=0.0, discount=discount, cap=50
+        )
         assert " ".join(cut) == f"{words} 25.00% of cases are cut off after 50 steps: what comes later {later}"
-    (stopped,) = told(print_score, None, FOUND, weight=0.0, discount=discount)
+    (stopped,) = told(print_score, None, FOUND, weight=0.0, discount=discount, cap=50)
     assert stopped == "what following it earns was not worked out: stopped from the keyboard"
 
 
@@ -185,7 +193,7 @@ def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: PlanScore, d
     [
         (SCORE, 1.0, "following it earns +3.0000 and 0.5000 nats in 2.5 steps; exact which is worth +1.2500"),
         (
-            replace(SCORE, kind="estimated", information_se=0.1, value_se=0.2, episodes=40),
+            replace(estimated(40, information=0.1), se=NO_ERRORS | {"information": 0.1, "value": 0.2}),
             0.5,
             "following it earns +3.0000 ± 0.0000 (+1.2500 ± 0.0000 discounted) and 0.5000 ± 0.1000 nats discounted in "
             "2.5 ± 0.0 steps; estimated from 40 episodes, ± standard error which is worth +1.2500 ± 0.2000",
@@ -193,9 +201,9 @@ def test_what_a_plan_earns_is_told_with_its_error(told: Any, score: PlanScore, d
     ],
 )
 def test_with_a_weight_information_and_what_it_is_worth_are_told(
-    told: Any, score: PlanScore, discount: float, words: str
+    told: Any, score: Score, discount: float, words: str
 ) -> None:
-    lines = told(print_score, score, FOUND, weight=2.0, discount=discount)
+    lines = told(print_score, score, FOUND, weight=2.0, discount=discount, cap=50)
     assert " ".join(lines) == f"{words} with information paid"
 
 
@@ -204,58 +212,58 @@ def test_too_little_is_what_neither_rounding_nor_chance_nor_later_pay_explains(t
     """The least that is told of: just beyond what may be missing."""
     found, rounding = replace(FOUND, lower=lower, upper=lower + 1, own=lower), ROUNDING * max(abs(lower), 1.0)
     own = replace(found, own=lower - 50.0)  # where the bound is of another method
-    estimated = replace(SCORE, kind="estimated", value_se=0.25, episodes=300)
+    drawn = replace(estimated(300), se=NO_ERRORS | {"value": 0.25})
     later = replace(SCORE, truncated=0.25, value_tail=2.0)
     for score, allowed in (
         (SCORE, rounding),
         (replace(SCORE, value_tail=2.0), rounding),  # nothing is cut off: nothing comes later
-        (estimated, FAR * 0.25),
+        (drawn, FAR * 0.25),
         (later, 2.0),
-        (replace(estimated, truncated=0.25, value_tail=2.0), FAR * 0.25 + 2.0),
+        (replace(drawn, truncated=0.25, value_tail=2.0), FAR * 0.25 + 2.0),
     ):
         for share, little in ((0.9, False), (1.1, True)):
             earned = replace(score, value=lower - share * allowed)
             for weight in (0.0, 1.0):
-                lines = told(print_score, earned, found, weight=weight, discount=0.5)
+                lines = told(print_score, earned, found, weight=weight, discount=0.5, cap=50)
                 rare = "payments too rare for so few episodes may be missing; else "
                 told_of = f"which is less than the lower bound: {'' if score.kind == 'exact' else rare}{ALARM}"
                 assert (told_of in " ".join(lines)) == little
-                ranged = told(print_score, earned, own, weight=weight, discount=0.5)
+                ranged = told(print_score, earned, own, weight=weight, discount=0.5, cap=50)
                 excuse = "which is less than the lower bound: that is of the range of rewards, not of this plan"
                 assert (excuse in ranged) == little
                 far = replace(earned, value=earned.value - 60.0)
-                assert told_of in " ".join(told(print_score, far, own, weight=weight, discount=0.5))
+                assert told_of in " ".join(told(print_score, far, own, weight=weight, discount=0.5, cap=50))
 
 
 @pytest.mark.parametrize("error", [0.19, 0.21])
 def test_what_is_too_rare_to_be_drawn_is_told_of_where_the_bounds_leave_room_for_it(told: Any, error: float) -> None:
     found = replace(FOUND, lower=-3.0, own=-4.0, upper=-3.0, policy=None)
-    score = replace(SCORE, kind="estimated", value=-3.5, value_se=error, episodes=26, rarest=3 / 26)
+    score = replace(estimated(26, -3.5), se=NO_ERRORS | {"value": error})
     rare = "± is of what was drawn: what comes up in fewer than 1 of 8 cases may be missing"
     words = f"{rare}; from -4.000000 to -3.000000 is proven"
     room = FAR * error < 1.0
-    assert (words in " ".join(told(print_score, score, found, weight=0.0, discount=0.5))) == room
-    exact = replace(score, kind="exact", rarest=0.0)
-    assert "±" not in " ".join(told(print_score, exact, found, weight=0.0, discount=0.5))
+    assert (words in " ".join(told(print_score, score, found, weight=0.0, discount=0.5, cap=50))) == room
+    exact = replace(score, kind="exact", episodes=0, se={})
+    assert "±" not in " ".join(told(print_score, exact, found, weight=0.0, discount=0.5, cap=50))
 
 
 @pytest.mark.parametrize("weight", [1e-3, 0.5, 1.0])
 def test_any_weight_above_0_has_information_told(told: Any, weight: float) -> None:
-    text = " ".join(told(print_score, SCORE, FOUND, weight=weight, discount=1.0))
+    text = " ".join(told(print_score, SCORE, FOUND, weight=weight, discount=1.0, cap=50))
     assert "and 0.5000 nats in 2.5 steps" in text
     assert "which is worth +1.2500 with information paid" in text
 
 
 def test_few_cases_that_are_cut_off_are_told_of_though_nothing_comes_later(told: Any) -> None:
     cut = replace(SCORE, truncated=1e-3, value_tail=0.0)
-    text = " ".join(told(print_score, cut, FOUND, weight=0.0, discount=1.0))
+    text = " ".join(told(print_score, cut, FOUND, weight=0.0, discount=1.0, cap=50))
     assert text.endswith("0.10% of cases are cut off after 50 steps: what comes later adds or takes 0 at most")
 
 
 def test_nothing_is_told_as_proven_of_a_policy_on_grids(told: Any) -> None:
     """It aims at the lower bound, no more."""
-    score = replace(SCORE, kind="estimated", value=1.3, episodes=30, rarest=0.1)
+    score = estimated(30, 1.3)
     found = replace(FOUND, own=1.25)
-    assert "is proven" in " ".join(told(print_score, score, found, weight=0.0, discount=1.0))
+    assert "is proven" in " ".join(told(print_score, score, found, weight=0.0, discount=1.0, cap=50))
     gridded = replace(found, policy=GridPolicy.__new__(GridPolicy))
-    assert "is proven" not in " ".join(told(print_score, score, gridded, weight=0.0, discount=1.0))
+    assert "is proven" not in " ".join(told(print_score, score, gridded, weight=0.0, discount=1.0, cap=50))

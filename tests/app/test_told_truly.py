@@ -16,8 +16,8 @@ import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.app.cli.solution import print_score
 from rhoplan.errors import ProblemError
+from rhoplan.evaluation.score import Score
 from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.solved import PlanScore
 
 MACHINE = """discount: 0.9
 values: reward
@@ -185,11 +185,16 @@ def test_a_plan_that_earns_less_than_its_bound_is_told(
     earned: float, too_little: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found, gridded = (solve(rhoplan.make("rocksample:n=3,k=1"), method=way) for way in ("points", "grids"))
-    nothing = 0.0, 0.0  # an estimate without an error
-    score = PlanScore("exact", earned, 0.0, earned, *nothing, *nothing, earned, *nothing, 3.0, *nothing, 100, 0)
-    print_score(score, replace(found, lower=8.99999, own=8.99999), weight=0.0, discount=1.0)
+    score = Score(
+        "exact", reward=earned, reward_sd=0.0, discounted=earned, tests=0.0, steps=3.0, success=math.nan, truncated=0.0,
+        log_score=math.nan, information=0.0, discounted_tail=0.0, tests_distribution=(1.0,), value=earned,
+        value_tail=0.0,
+    )  # fmt: skip
+    print_score(score, replace(found, lower=8.99999, own=8.99999), weight=0.0, discount=1.0, cap=100)
     assert ("less than the lower bound: PLEASE REPORT THIS" in capsys.readouterr().out) == too_little
-    print_score(score, replace(gridded, lower=8.99999, own=8.99999), weight=0.0, discount=1.0)
+    print_score(score, replace(gridded, lower=8.99999, own=8.99999), weight=0.0, discount=1.0, cap=100)
     assert ("a policy on grids aims at it" in capsys.readouterr().out) == too_little
-    print_score(replace(score, discounted=0.0), replace(found, lower=8.99999, own=8.99999), weight=1.0, discount=1.0)
+    print_score(
+        replace(score, discounted=0.0), replace(found, lower=8.99999, own=8.99999), weight=1.0, discount=1.0, cap=100
+    )
     assert ("less than" in capsys.readouterr().out) == too_little

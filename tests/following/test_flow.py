@@ -16,7 +16,7 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief.situation import Situation, branch, initial
-from rhoplan.following.worlds import in_names_of
+from rhoplan.model.worlds import in_names_of
 from rhoplan.present.content import make_report
 from rhoplan.scoring import followed
 

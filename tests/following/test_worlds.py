@@ -51,10 +51,10 @@ def worth(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> floa
 def test_an_estimate_in_another_world_is_right(mine: str, other: str, cap: int) -> None:
     problem, world = rhoplan.make(mine), rhoplan.make(other)
     agent = make_agent("efe", problem, horizon=2)
-    found = simulate(problem, agent, world=world, seeds=SEEDS, episodes=2000, cap=cap)
+    found = simulate(problem, agent, world=world, seeds=SEEDS, episodes=2000, max_steps=cap)
     expected = worth(problem, agent, world, cap)
     # Five standard errors: less than one false alarm in a million, and the seeds are fixed.
-    assert found.reward == pytest.approx(expected, abs=5 * found.reward_se + 1e-9)
+    assert found.reward == pytest.approx(expected, abs=5 * found.se["reward"] + 1e-9)
     assert rhoplan.evaluate(problem, agent, world=world, max_steps=cap).reward == pytest.approx(expected)
 
 
@@ -63,7 +63,7 @@ def test_another_world_matters() -> None:
     agent = make_agent("efe", problem, horizon=2)
     own = simulate(problem, agent, seeds=SEEDS, episodes=1000)
     other = simulate(problem, agent, world=rhoplan.make("drilling:prior=0.9"), seeds=SEEDS, episodes=1000)
-    assert own.reward - other.reward > 10 * (own.reward_se + other.reward_se)
+    assert own.reward - other.reward > 10 * (own.se["reward"] + other.se["reward"])
 
 
 def test_a_world_of_equal_numbers_gives_the_same_rows() -> None:
@@ -77,8 +77,8 @@ def test_a_world_of_equal_numbers_gives_the_same_rows() -> None:
     drilling = rhoplan.make("drilling")
     turned = replace(drilling, menu=Turned(drilling), factors=(turned_factor(drilling),))
     agent = make_agent("efe", drilling, horizon=2)
-    found = simulate(drilling, agent, world=turned, seeds=SEEDS, episodes=2000, cap=5)
-    assert found.reward == pytest.approx(worth(drilling, agent, drilling, 5), abs=5 * found.reward_se)
+    found = simulate(drilling, agent, world=turned, seeds=SEEDS, episodes=2000, max_steps=5)
+    assert found.reward == pytest.approx(worth(drilling, agent, drilling, 5), abs=5 * found.se["reward"])
 
 
 def turned_factor(problem: Problem) -> Any:

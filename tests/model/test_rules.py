@@ -76,7 +76,7 @@ def test_simulation_pays_what_the_score_says() -> None:
     problem = screening(first_prices={"blood": 2.1}, most_tests=2)
     agent = make_agent("planning", problem, horizon=3)
     exact, sampled = evaluate(problem, agent), simulate(problem, agent, episodes=2000)
-    assert abs(exact.reward - sampled.reward) < 4 * sampled.reward_se
+    assert abs(exact.reward - sampled.reward) < 4 * sampled.se["reward"]
     assert evaluate(problem, agent, world=screening(first_prices={"blood": 2.1}, most_tests=2)).reward == pytest.approx(
         exact.reward
     )

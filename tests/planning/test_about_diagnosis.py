@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.evaluate import evaluate
 from rhoplan._old.policy import decide
 from rhoplan.agents.agent import make_agent
 from rhoplan.belief.information import information
@@ -18,7 +19,6 @@ from rhoplan.model.problem import Factor, Problem
 from rhoplan.model.subtypes import Grouped
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.symmetry import state_symmetries
-from rhoplan.scoring.evaluate import evaluate
 
 WEIGHTS = [0.0, 2.0, 30.0]
 

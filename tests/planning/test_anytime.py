@@ -21,6 +21,8 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph, shared_graph
 from rhoplan._old.policy import GraphPolicy, decide
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import episodes as simulate_episodes
+from rhoplan.api import simulate
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.gym import ProblemEnv
@@ -32,7 +34,6 @@ from rhoplan.planning.errands.places import Survey, survey
 from rhoplan.planning.errands.route import errands_in_order, first_errands, good_order
 from rhoplan.planning.search.tree import TreeSearch
 from rhoplan.planning.utility import Information
-from rhoplan.scoring.simulate import simulate, simulate_episodes
 
 CLOSE = 1e-9
 INF = math.inf
@@ -785,7 +786,7 @@ def test_many_errands_are_finished(spec):
     found = simulate(problem, agent, seeds=(42, 123), episodes=2)
     assert found.truncated == 0
     # A plan worth the outlook is at hand. The episodes are seeded, so there is no false alarm.
-    assert abs(found.reward - outlook_at_start(problem)) <= 5 * found.reward_se
+    assert abs(found.reward - outlook_at_start(problem)) <= 5 * found.se["reward"]
     above = ceiling(problem)
     assert not above.tight
     assert above.optimum is None
@@ -1064,5 +1065,5 @@ def test_anytime_planner_on_the_classic_instance():
     assert found.truncated == 0
     assert found.discounted >= 20
     # The episodes are seeded, so there is no false alarm; with others its probability is below 1e-6.
-    assert found.discounted >= ahead - 5 * found.discounted_se
-    assert found.discounted <= ceiling(problem).clairvoyant + 5 * found.discounted_se
+    assert found.discounted >= ahead - 5 * found.se["discounted"]
+    assert found.discounted <= ceiling(problem).clairvoyant + 5 * found.se["discounted"]

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.evaluate import evaluate
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import simulate
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, ProblemError
+from rhoplan.evaluation.plan_score import score_solved
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.pomdpx import parse_pomdpx
@@ -20,9 +23,6 @@ from rhoplan.model.problem import Menu, Visible
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.clairvoyant import ceiling
 from rhoplan.present.policy_plot import plot_policy
-from rhoplan.scoring.evaluate import evaluate
-from rhoplan.scoring.simulate import simulate
-from rhoplan.scoring.solved import score_solved
 from test_pomdpx_files import table, whole
 
 HALL, GIVEN = 0.3, {"hall": (0.2, 0.8), "attic": (0.6, 0.4)}
@@ -142,7 +142,7 @@ def test_scores_do_not_discount_what_follows_it(drawn, apart):
     assert score.reward == pytest.approx(sum(chance * one.reward for chance, one in parts))
     assert score.steps == pytest.approx(1 + sum(chance * one.steps for chance, one in parts))
     drawn_by_lot = simulate(drawn, agent, episodes=2000)
-    assert abs(drawn_by_lot.discounted - score.discounted) <= 5 * drawn_by_lot.discounted_se
+    assert abs(drawn_by_lot.discounted - score.discounted) <= 5 * drawn_by_lot.se["discounted"]
 
 
 def test_following_the_solution_earns_what_it_promises(drawn):

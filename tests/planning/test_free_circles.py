@@ -98,7 +98,7 @@ def test_bounds_meet_where_one_can_go_round_for_nothing(seed: int, by_chance: bo
     earned = score_solved(found.policy)
     later = earned.truncated * max(float(given[2].max()), 0.0)
     assert earned.truncated < 0.5 or value == 0  # chance may make it last, but it goes round for ever for nothing only
-    assert earned.value + later >= found.lower - 5 * earned.value_se - 1e-9
+    assert earned.value + later >= found.lower - 5 * earned.error("value") - 1e-9
 
 
 def corridor(cells: int, cost: float, trap: float) -> rhoplan.Problem:

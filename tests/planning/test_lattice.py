@@ -8,6 +8,7 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import simulate
 from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import LimitError, ProblemError
@@ -20,7 +21,6 @@ from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_o
 from rhoplan.planning.certified.lattice.solve import LatticeSearch
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.clock import now
-from rhoplan.scoring.simulate import simulate
 
 
 def search(problem, *, weight=0.0, gap=1e-3, levels=40, discount=None):
@@ -138,7 +138,7 @@ def test_the_smallest_published_rover_is_solved():
     policy = found.policy()
     rover = replace(problem, rules={**problem.rules, "solved": policy})
     estimate = simulate(rover, make_agent("solved", rover), episodes=100)
-    assert abs(estimate.reward - 16.75) < 5 * estimate.reward_se
+    assert abs(estimate.reward - 16.75) < 5 * estimate.se["reward"]
     assert policy.value(observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
 
 

@@ -11,12 +11,12 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import FollowRule
+from rhoplan.api import simulate
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import initial, observe
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.simulate import simulate
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -341,7 +341,7 @@ def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
 
     agent = BoundAgent("solved", planner=FollowRule(rule=found.policy))
     estimate = simulate(problem, agent, episodes=60)
-    assert estimate.discounted > found.lower - 4 * estimate.discounted_se
+    assert estimate.discounted > found.lower - 4 * estimate.se["discounted"]
 
 
 def test_bounds_that_do_not_hold_end_the_command_with_1(
@@ -404,7 +404,7 @@ def test_bounds_that_cross_are_an_error_and_are_not_told(
 def test_who_does_not_wait_for_the_score_has_the_bounds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import rhoplan.scoring.solved as scoring
+    import rhoplan.evaluation.plan_score as scoring
 
     def stopped(policy: object) -> None:
         raise KeyboardInterrupt

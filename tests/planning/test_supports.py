@@ -10,6 +10,7 @@ import pytest
 
 import rhoplan
 from rhoplan.belief.situation import branch, initial
+from rhoplan.evaluation.plan_score import score_solved
 from rhoplan.planning.certified.pointbased import supports
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.records import compile_problem
@@ -17,7 +18,6 @@ from rhoplan.planning.certified.pointbased.solve import solve_general
 from rhoplan.planning.certified.pointbased.supports import by_supports, is_free_in_some, split
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.solved import score_solved
 
 END = 1e-5
 """Gap that is asked for."""

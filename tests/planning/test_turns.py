@@ -12,6 +12,7 @@ import pytest
 
 import rhoplan
 from rhoplan.errors import ProblemError
+from rhoplan.evaluation.plan_score import score_solved
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased import check, supports, turns
 from rhoplan.planning.certified.pointbased.compiled import Compiled
@@ -19,7 +20,6 @@ from rhoplan.planning.certified.pointbased.given import given
 from rhoplan.planning.certified.pointbased.supports import LARGEST
 from rhoplan.planning.certified.pointbased.turns import solve_in_turns
 from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.solved import score_solved
 from test_supports import SEEDS, moved, problem_of
 
 

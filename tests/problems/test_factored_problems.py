@@ -86,7 +86,7 @@ def test_heuristic_rovers_are_the_published_ones(case: tuple[str, str, float]) -
     reward, spread, steps, good, bad = HEURISTICS[case]
     assert (found.reward, found.reward_sd) == pytest.approx((reward, spread), abs=0.00501)
     assert found.steps == pytest.approx(steps, abs=0.0501)
-    assert (found.tallies["good"][0], found.tallies["bad"][0]) == pytest.approx((good, bad), abs=0.00501)
+    assert (found.tallies["good"], found.tallies["bad"]) == pytest.approx((good, bad), abs=0.00501)
 
 
 @pytest.mark.parametrize(("weight", "size", "reward"), [(5, "n=5,k=3", 8.64), (5, "n=7,k=4", 5.57)])
@@ -104,7 +104,7 @@ def test_rule_rows_are_the_published_ones(case: tuple[str, str, int, int]) -> No
     found = simulate(problem, agent, episodes=episodes, seeds=PUBLISHED_SEEDS[:seeds])
     reward, error = RULES[case]
     assert found.reward == pytest.approx(reward, abs=0.00501)
-    assert error is None or found.reward_se == pytest.approx(error, abs=0.00501)
+    assert error is None or found.se["reward"] == pytest.approx(error, abs=0.00501)
 
 
 def test_declaring_blindly_by_the_prior_beats_the_published_greedy() -> None:
@@ -133,7 +133,7 @@ def test_rocksample_rows_are_the_published_ones(case: tuple[str, int, tuple[int,
     for name, printed in ROCKSAMPLE[case].items():
         agent = make_agent(name, problem, weight=weight_of(name))
         found = simulate(problem, agent, seeds=seeds, episodes=episodes)
-        assert (found.reward, found.tallies["good"][0], found.tallies["bad"][0]) == pytest.approx(printed, abs=0.00501)
+        assert (found.reward, found.tallies["good"], found.tallies["bad"]) == pytest.approx(printed, abs=0.00501)
 
 
 @pytest.mark.parametrize("case", INSPECTION, ids=lambda case: case[0])
@@ -143,10 +143,10 @@ def test_inspection_rows_are_the_published_ones(case: tuple[str, int]) -> None:
     for name, (reward, error, tests, missed, accuracy) in INSPECTION[case].items():
         agent = make_agent(name, problem, weight=weight_of(name))
         found = simulate(problem, agent, episodes=episodes)
-        right = found.tallies["right_nominal"][0] + found.tallies["right_faulty"][0]
-        assert (found.reward, found.reward_se) == pytest.approx((reward, error), abs=0.00501)
+        right = found.tallies["right_nominal"] + found.tallies["right_faulty"]
+        assert (found.reward, found.se["reward"]) == pytest.approx((reward, error), abs=0.00501)
         assert found.tests == pytest.approx(tests, abs=0.0501)
-        assert found.tallies["missed"][0] == pytest.approx(missed, abs=0.00501)
+        assert found.tallies["missed"] == pytest.approx(missed, abs=0.00501)
         assert 100 * right / len(problem.factors) == pytest.approx(accuracy, abs=0.0501)
 
 
@@ -289,7 +289,7 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
     """Two ways to the same draws: one episode at a time in Gymnasium, all at once on the graph."""
     problem = rhoplan.make(spec)
     agent = make_agent("efe", problem, horizon=2)
-    rows = simulate_episodes(problem, agent, seeds=[42], episodes=20, cap=40)
+    rows = simulate_episodes(problem, agent, seeds=[42], episodes=20, max_steps=40)
     for number in range(20):
         env = ProblemEnv(problem, cap=40)
         env.reset(seed=420000 + number)
@@ -320,14 +320,15 @@ def test_exact_and_simulated_scores_agree(spec: str, agents: tuple[str, ...]) ->
     problem = rhoplan.make(spec)
     for name in agents:
         agent = make_agent(name, problem)
-        exact, found = rhoplan.evaluate(problem, agent, max_steps=30), simulate(problem, agent, episodes=500, cap=30)
+        exact, found = (
+            rhoplan.evaluate(problem, agent, max_steps=30),
+            simulate(problem, agent, episodes=500, max_steps=30),
+        )
         assert math.fsum(exact.tests_distribution) == pytest.approx(1, abs=1e-8)
-        pairs = [
-            (getattr(exact, c), getattr(found, c), getattr(found, f"{c}_se")) for c in ("reward", "tests", "truncated")
-        ]
-        pairs += [(exact.tallies[key], *found.tallies[key]) for key in exact.tallies]
+        pairs = [(getattr(exact, c), getattr(found, c), found.se[c]) for c in ("reward", "tests", "truncated")]
+        pairs += [(exact.tallies[key], found.tallies[key], found.se[key]) for key in exact.tallies]
         if not math.isnan(exact.success):
-            pairs.append((exact.success, found.success, found.success_se))
+            pairs.append((exact.success, found.success, found.se["success"]))
         for value, mean, error in pairs:
             # Where a rare event was not seen its standard error is 0; that of the exact share stands in.
             rare = min(abs(value), abs(1 - value))

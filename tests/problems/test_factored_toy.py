@@ -356,7 +356,7 @@ def test_exact_score_of_the_toy_is_what_simulation_finds():
     problem = toy()
     agent = make_agent("efe", problem)
     found = simulate(problem, agent, episodes=1000)
-    assert abs(rhoplan.evaluate(problem, agent).reward - found.reward) <= 6 * found.reward_se
+    assert abs(rhoplan.evaluate(problem, agent).reward - found.reward) <= 6 * found.se["reward"]
 
 
 def test_ended_outcomes_are_marked_in_the_graph():

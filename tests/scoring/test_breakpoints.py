@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan._old.evaluate import score_policy
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph, shared_graph
 from rhoplan._old.policy import UNDECIDED, GraphPolicy
+from rhoplan._old.worlds import World
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.following.worlds import World
 from rhoplan.model.problem import Problem
 from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines
-from rhoplan.scoring.evaluate import score_policy
 from rhoplan.scoring.steps import Step, policy_steps
 from strategies import Case, Limits, dice, random_case, symmetric_case
 

@@ -14,18 +14,18 @@ from bridge import (
     BLOCK,
     LARGEST_SEED,
     PUBLISHED_SEEDS,
-    Graph,
+    Rollout,
+    RolloutSettings,
     Streams,
-    Walk,
     draw_state,
     initial,
     make_agent,
     observe,
     outcome_for,
-    path_of,
     simulate_episodes,
 )
 from bridge import decide_at as decide
+from bridge import episodes_on_graphs as simulate_on_graphs
 from bridge import estimate as simulate
 from rhoplan import END, Action, AgentError, ImpossibleEvidence
 
@@ -45,7 +45,7 @@ def test_simulated_and_exact_scores_agree(spec: str, agent: str) -> None:
     exact = rhoplan.evaluate(problem, chosen)
     estimate = simulate(problem, chosen, episodes=400)
     for column in ("reward", "tests", "success", "truncated", "log_score"):
-        assert close(getattr(estimate, column), getattr(estimate, f"{column}_se"), getattr(exact, column)), column
+        assert close(getattr(estimate, column), estimate.se[column], getattr(exact, column)), column
     longest = max(len(exact.tests_distribution), len(estimate.tests_distribution))
     shares = np.zeros((2, longest))
     shares[0, : len(exact.tests_distribution)] = exact.tests_distribution
@@ -61,7 +61,7 @@ def test_agreement_in_another_world_and_with_a_finite_precision() -> None:
         exact = rhoplan.evaluate(problem, agent, world=world)
         estimate = simulate(problem, agent, world=world, episodes=600)
         for column in ("reward", "tests", "success", "log_score"):
-            assert close(getattr(estimate, column), getattr(estimate, f"{column}_se"), getattr(exact, column)), column
+            assert close(getattr(estimate, column), estimate.se[column], getattr(exact, column)), column
 
 
 def test_run_once_tests_and_skewed_prior() -> None:
@@ -77,8 +77,8 @@ def test_run_once_tests_and_skewed_prior() -> None:
     agent = make_agent("efe", problem)
     exact, estimate = rhoplan.evaluate(problem, agent), simulate(problem, agent, episodes=2000)
     assert len(exact.tests_distribution) <= 3
-    assert close(estimate.reward, estimate.reward_se, exact.reward)
-    assert close(estimate.success, estimate.success_se, exact.success)
+    assert close(estimate.reward, estimate.se["reward"], exact.reward)
+    assert close(estimate.success, estimate.se["success"], exact.success)
 
 
 @pytest.mark.parametrize("spec", ["tiger", "bandit"])
@@ -144,7 +144,7 @@ def test_long_episodes_draw_on() -> None:
     """More uniform numbers than the first block holds, and the cap: truncated episodes pay what they spent."""
     problem = rhoplan.make("testbed:accuracy=0.5001")
     agent = make_agent("planning-ig", problem, weight=1e9, horizon=1)
-    rows = simulate_episodes(problem, agent, seeds=[3], episodes=40, cap=150)
+    rows = simulate_episodes(problem, agent, seeds=[3], episodes=40, max_steps=150)
     assert rows.truncated.all()
     assert not rows.success.any()
     assert rows.reward == pytest.approx(-15.0)
@@ -154,11 +154,12 @@ def test_long_episodes_draw_on() -> None:
 def test_a_stream_goes_on_as_it_would_have_been_drawn_at_once() -> None:
     """One walker needs more numbers than the first block has; the other comes to them later."""
     prior, last = np.array([0.3, 0.7]), 2 * BLOCK + 1
-    streams = Streams((prior,), 7, 3, 5, own=False)
+    world = rhoplan.make("tiger")
+    streams = Streams(replace(world, factors=(replace(world.factors[0], prior=prior),)), 7, 3, 5)
     for walker, number in ((0, 3), (1, 4)):
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(7 * 10000 + number)))
         assert streams.states[walker].tolist() == [draw_state(rng, prior)]
-        told = [streams.uniforms(np.array([walker]), np.array([place]))[0] for place in range(last)]
+        told = [streams.uniforms(np.array([walker]))[0] for _ in range(last)]
         assert told == rng.random(last).tolist()
 
 
@@ -167,7 +168,7 @@ def test_an_outcome_that_ends_ends_the_episode() -> None:
     look = Action("look", -np.ones(1), np.full((1, 2), 0.5), ("found", "not yet"), (END, "here"))
     factor = rhoplan.Factor("prey", ("hidden",), np.ones(1))
     problem = rhoplan.Problem("hunt", (factor,), "here", lambda _: (look,), horizon=1)
-    rows = simulate_episodes(problem, make_agent("planning", problem), seeds=[5], episodes=200, cap=60)
+    rows = simulate_episodes(problem, make_agent("planning", problem), seeds=[5], episodes=200, max_steps=60)
     assert not rows.truncated.any()
     assert np.array_equal(rows.reward, -rows.steps)
     assert close(rows.steps.mean(), math.sqrt(2 / 200), 2.0)
@@ -210,7 +211,7 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     agent = make_agent("efe", problem)
     largest = 10**14
     for settings in (
-        {"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"seeds": [largest + 1]}, {"jobs": 0}, {"cap": 0},
+        {"episodes": 0}, {"seeds": []}, {"seeds": [-1]}, {"seeds": [largest + 1]}, {"jobs": 0}, {"max_steps": 0},
         {"seeds": [8, 7], "episodes": 10_001},
     ):  # fmt: skip
         with pytest.raises(AgentError):
@@ -222,56 +223,38 @@ def test_settings_that_make_no_sense_are_refused() -> None:
 def test_the_least_that_makes_sense_is_done() -> None:
     problem = rhoplan.make("tiger")
     agent = make_agent("efe", problem)
-    rows = simulate_episodes(problem, agent, seeds=[10**14, 0], episodes=1, cap=1)
+    rows = simulate_episodes(problem, agent, seeds=[10**14, 0], episodes=1, max_steps=1)
     assert (rows.steps.tolist(), rows.truncated.tolist()) == ([1, 1], [True, True])
     assert rhoplan.evaluate(problem, agent, max_steps=1).truncated == 1
 
 
-def test_walkers_without_places_move_on_before_their_graph_takes_too_much(monkeypatch):
-    """Hidden states that change make new beliefs at every step, also in one place: they must not all be kept."""
+def drifting(observations: int) -> rhoplan.Problem:
+    """Hidden states that change make new beliefs at every step, also in one place."""
     rng = np.random.default_rng(0)
-    transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(2), (2, 3))
-    problem = rhoplan.from_arrays(
-        transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
-    )
-    agent = make_agent("myopic", problem)
-    whole = simulate(problem, agent, seeds=[42], episodes=20, jobs=1)
-    sizes = []
-
-    def continued(graph, nodes, move=Graph.continued):
-        sizes.append(graph.size)
-        return move(graph, nodes)
-
-    monkeypatch.setattr(Graph, "continued", continued)
-    monkeypatch.setattr(path_of("LARGEST_BYTES"), 20_000)
-    moved = simulate(replace(problem, name="again"), agent, seeds=[42], episodes=20, jobs=1)
-
-    assert sizes
-    assert moved.reward == whole.reward
+    transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(observations), (2, 3))
+    return rhoplan.from_arrays(transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9)
 
 
-def test_a_step_of_many_episodes_adds_no_more_to_the_graph_than_it_may_hold(monkeypatch):
-    """Beliefs that never meet, two steps looked ahead: all episodes at once would add thousands of situations."""
-    rng = np.random.default_rng(0)
-    transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(4), (2, 3))
-    problem = rhoplan.from_arrays(
-        transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9
-    )
-    agent = make_agent("efe", problem, horizon=2)
-    whole = simulate(problem, agent, seeds=(1, 2), episodes=60, cap=10)
-    most, sizes = 500, []
+@pytest.mark.parametrize("limit", [{"most_nodes": 500}, {"most_bytes": 100_000}, {"batch": 7}])
+def test_episodes_are_the_same_when_they_move_to_new_graphs(limit, monkeypatch):
+    """Beliefs that never meet, two steps looked ahead: all episodes at once would add thousands of nodes."""
+    problem, sizes = drifting(4), []
+    policy = make_agent("efe", problem, horizon=2).policy(problem)
+    whole = simulate_on_graphs(problem, policy, seeds=(1, 2), episodes=60, max_steps=10)
+    step = Rollout.step
 
-    def grown(walk, *arguments, act=Walk._act):
-        found = act(walk, *arguments)
-        sizes.append(walk.graph.size)
+    def counted(rollout, *arguments):
+        found = step(rollout, *arguments)
+        sizes.append((rollout.graph.size, rollout.graph.nbytes))
         return found
 
-    monkeypatch.setattr(Walk, "_act", grown)
-    monkeypatch.setattr(path_of("LARGEST_GRAPH"), most)
-    apart = simulate(replace(problem, name="again"), agent, seeds=(1, 2), episodes=60, cap=10)
+    monkeypatch.setattr(Rollout, "step", counted)
+    settings = RolloutSettings(**limit)
+    apart = simulate_on_graphs(problem, policy, seeds=(1, 2), episodes=60, max_steps=10, settings=settings)
 
-    assert max(sizes) <= most
-    assert repr(apart) == repr(whole)  # NaN is NaN
+    assert max(size for size, _ in sizes) <= settings.most_nodes
+    assert repr(apart.to_frame()) == repr(whole.to_frame())
+    assert len(sizes) > 20  # several parts to a step
 
 
 @pytest.mark.parametrize(("episodes", "field"), [(10_000, "jobs"), (10_001, "seeds")])
@@ -307,7 +290,7 @@ def test_without_a_discount_the_discounted_reward_is_the_reward() -> None:
 @pytest.mark.parametrize(
     ("seeds", "told"),
     [
-        ([-1, 3], "between 0 and"),
+        ([-1, 3], "at least 0"),
         ([3, LARGEST_SEED + 1], "between 0 and"),
         ([3, 4], "3 and 4 share"),
         ([4, 3], "3 and 4 share"),
@@ -325,4 +308,4 @@ def test_the_smallest_and_the_largest_seed_and_neighbours_can_be_used() -> None:
     problem = rhoplan.make("tiger")
     agent = make_agent("myopic", problem)
     assert simulate(problem, agent, seeds=[0, LARGEST_SEED], episodes=2).episodes == 4
-    assert simulate(problem, agent, seeds=[3, 4], episodes=10_000, cap=1).episodes == 20_000
+    assert simulate(problem, agent, seeds=[3, 4], episodes=10_000, max_steps=1).episodes == 20_000

@@ -164,7 +164,7 @@ CASES: dict[str, tuple[Problem, Problem, dict[str, Any], int]] = {
 def test_every_column_is_what_the_plain_loop_counts(case: str) -> None:
     problem, world, settings, cap = CASES[case]
     agent = make_agent("planning-ig", problem, horizon=2, planner="exact", **settings)
-    rows = simulate_episodes(problem, agent, world=world, seeds=[SEED], episodes=EPISODES, cap=cap)
+    rows = simulate_episodes(problem, agent, world=world, seeds=[SEED], episodes=EPISODES, max_steps=cap)
     columns = {name: getattr(rows, name) for name in rows.__dataclass_fields__ if name not in ("tallies", "log_score")}
     columns |= rows.tallies
     found = [plain(problem, agent, world, number, cap) for number in range(EPISODES)]

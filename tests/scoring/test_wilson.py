@@ -7,19 +7,18 @@ from statistics import NormalDist
 
 import pytest
 
-from rhoplan.scoring.intervals import wilson
+from rhoplan.evaluation.simulate import wilson
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize(("successes", "n"), [(0, 1), (1, 1), (1, 2), (3, 10), (2.5, 10), (10, 10), (499, 1000)])
 def test_ends_are_where_the_share_is_as_far_off_as_chance_allows(successes: float, n: int, confidence: float) -> None:
-    found = wilson(successes, n, confidence=confidence)
+    low, high = wilson(successes, n, confidence=confidence)
     z, share = NormalDist().inv_cdf((1 + confidence) / 2), successes / n
-    assert (found.lower == 0, found.upper == 1) == (successes == 0, successes == n)
-    for end in (found.lower, found.upper):
+    assert (low == 0, high == 1) == (successes == 0, successes == n)
+    for end in (low, high):
         if 0 < end < 1:
             assert abs(share - end) == pytest.approx(z * math.sqrt(end * (1 - end) / n))
-    assert found.confidence == confidence
     assert wilson(successes, n) == wilson(successes, n, confidence=0.95)
 
 

@@ -12,18 +12,18 @@ import pytest
 
 import rhoplan
 from bridge import BoundAgent, make_agent
+from rhoplan._old.evaluate import ExactScore
+from rhoplan._old.evaluate import evaluate as old_evaluate
 from rhoplan.budget import Budget
 from rhoplan.evaluation import criteria
 from rhoplan.evaluation.exact import evaluate, policy_of, score
 from rhoplan.evaluation.occupancy import Occupancy
-from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
 from rhoplan.model.tally import Tally
+from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.utility import FunctionUtility
-from rhoplan.scoring.evaluate import ExactScore
-from rhoplan.scoring.evaluate import evaluate as old_evaluate
 
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("tiger", "efe", {"horizon": 40}),

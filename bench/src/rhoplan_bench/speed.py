@@ -17,13 +17,12 @@ import numpy as np
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import AGENTS, make_agent
-from rhoplan.api import evaluate
+from rhoplan.api import evaluate, simulate
 from rhoplan.belief.information import entropy
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import simulate
 from rhoplan_bench.factored import factored_rows
 from rhoplan_bench.promises import compiled_rows, promise_rows, row, timed, uncertain_row
 

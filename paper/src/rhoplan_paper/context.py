@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan_paper.jobs import Job, job
 
 Result = Mapping[str, Any]

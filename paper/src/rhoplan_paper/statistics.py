@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rhoplan.scoring.intervals import Interval
 
 Array: TypeAlias = NDArray[np.float64]
 Sample: TypeAlias = Sequence[float] | NDArray[np.generic]
@@ -25,6 +24,15 @@ CHUNK_NUMBERS = 2_000_000
 """How many resampled values are held at once: 32 MB with their places."""
 
 EFFECT_SIZES = ((0.2, "negligible"), (0.5, "small"), (0.8, "medium"))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval that is meant to hold the true value with probability `confidence`."""
+
+    lower: float
+    upper: float
+    confidence: float
 
 
 def bootstrap(

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import distinct, numbered
 from rhoplan._old.spread import Paid
+from rhoplan._old.worlds import Ending, World
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import impossible
-from rhoplan.following.worlds import Ending, World
 from rhoplan.model.problem import END, Action, Array, Ids
 
 NEGLIGIBLE = 1e-17

@@ -22,7 +22,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.following.worlds import Ending, World
+from rhoplan._old.worlds import Ending, World
 from rhoplan.model.problem import Array, Ids
 from rhoplan.model.sparse import moved_each
 

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from rhoplan.advice.uncertain.uncertainty import Sure
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.belief.situation import Situation
+    from rhoplan.evaluation.score import Score
     from rhoplan.model.problem import Action, Problem
     from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.planning.recommendation import Recommendation
-    from rhoplan.scoring.score import Score
-    from rhoplan.scoring.simulate import Estimate
 
 SAME = 1e-9
 """Rewards that differ by less, as a share of the largest, come to the same."""
@@ -100,11 +99,17 @@ def exact_record(score: Score) -> dict[str, Any]:
     return {name: getattr(score, name) for name in EXACT}
 
 
-def estimate_record(problem: Problem, agent: BoundAgent, estimate: Estimate, world: Problem | None) -> dict[str, Any]:
-    """Means over episodes; `world` where it is not the agent's own model."""
-    per_seed = estimate.episodes // len(estimate.seeds)
-    told = {"world": world.spec if world else None, "kind": "estimated", "episodes_per_seed": per_seed}
-    return {**describe(problem, agent), **told, **asdict(estimate), **ceiling_record(world or problem)}
+def estimate_record(problem: Problem, agent: BoundAgent, score: Score, world: Problem | None) -> dict[str, Any]:
+    """An estimated score, its standard errors beside its means; `world` where it is not the agent's own model."""
+    per_seed = score.episodes // len(score.seeds)
+    told = asdict(score)
+    errors = told.pop("se")
+    told |= {f"{name}_se": error for name, error in errors.items() if name not in score.tallies}
+    told["tallies"] = {name: (mean, errors[name]) for name, mean in score.tallies.items()}
+    told |= {"world": world.spec if world else None, "episodes_per_seed": per_seed}
+    for name in ("nodes", "dropped", "value", "value_tail"):  # of exact scores and of solutions
+        del told[name]
+    return {**describe(problem, agent), **told, **ceiling_record(world or problem)}
 
 
 def solution_record(
@@ -119,6 +124,20 @@ def solution_record(
     if solution.certificate is not None:
         found["certificate"]["holds"] = solution.certificate.holds
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__, "score": None}
+
+
+def plan_score_record(problem: Problem, score: Score) -> dict[str, Any]:
+    """The score of a solved policy, its standard errors (0 where it is exact) beside its means."""
+    record: dict[str, Any] = {"kind": score.kind, "cap": problem.cap, "episodes": score.episodes}
+    for name in ("reward", "discounted", "information", "value", "steps"):
+        record |= {name: getattr(score, name), f"{name}_se": score.error(name)}
+    rest = ("discounted_tail", "value_tail", "truncated")
+    return record | {name: getattr(score, name) for name in rest} | {"rarest": rarest(score)}
+
+
+def rarest(score: Score) -> float:
+    """Probability of what occurs at all in 95 of 100 estimates; 0 where the score is exact."""
+    return min(3 / score.episodes, 1.0) if score.episodes else 0.0
 
 
 def advice_record(problem: Problem, agent: BoundAgent, advice: Advice) -> dict[str, Any]:

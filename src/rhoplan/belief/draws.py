@@ -8,7 +8,7 @@ The rules reproduce the published random streams:
   (equal ones in their own order), and nothing where the row leaves one outcome only. With a test that names a label
   and is right with probability `accuracy` above one half this reads: the right label if u < accuracy.
 
-Shapes: S hidden states, O outcomes.
+Shapes: S hidden states, O outcomes, k rows that are drawn from.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from itertools import accumulate
 import numpy as np
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.model.sparse import Change, Sparse
 
 
 def draw_state(rng: np.random.Generator, prior: Array) -> int:
@@ -60,6 +61,29 @@ def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
     last = np.count_nonzero(likelihood > 0, axis=1) - 1
     cumulative[np.arange(likelihood.shape[1]) >= last[:, None]] = 1.0
     return order, cumulative
+
+
+class RowSampler:
+    """Draws columns from the rows (R, C) of probabilities, dense or sparse, as `outcome_order` says."""
+
+    def __init__(self, rows: Change) -> None:
+        self._sparse = rows if isinstance(rows, Sparse) else None
+        if not isinstance(rows, Sparse):
+            self._order, self._cumulative = outcome_order(rows.reshape(-1, rows.shape[-1]))
+
+    def draw(self, rows: Ids, uniforms: Callable[[Ids], Array]) -> Ids:
+        """A column (k,) from each of `rows` (k,). uniforms: numbers (m,) for the positions (m,) that need one."""
+        numbers = np.zeros(len(rows))
+        if self._sparse is not None:
+            open_ = np.flatnonzero(self._sparse.drawn(rows, numbers)[1])
+        else:
+            open_ = np.flatnonzero(self._cumulative[rows, 0] < 1.0)
+        if open_.size:
+            numbers[open_] = uniforms(open_)
+        if self._sparse is not None:
+            return self._sparse.drawn(rows, numbers)[0]
+        result: Ids = self._order[rows, (numbers[:, None] >= self._cumulative[rows]).sum(axis=1)]
+        return result
 
 
 def _ordered(row: Array) -> list[tuple[int, float]]:

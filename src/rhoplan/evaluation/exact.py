@@ -11,13 +11,13 @@ from rhoplan.budget import Budget
 from rhoplan.errors import AgentError
 from rhoplan.evaluation import criteria
 from rhoplan.evaluation.occupancy import Layer, Occupancy
+from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.variance import ReturnMoments
-from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.model.reach import cut_off_worth, has_commits
+from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.policy import Policy, PolicyOnGraph
-from rhoplan.scoring.score import Score
 
 NEGLIGIBLE = 1e-17
 """Mass at a node below which cases are no longer followed, if a problem observes, then commits."""

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.evaluation.simulate import wilson
 from rhoplan.learning.bill import mean_over_cases
 from rhoplan.learning.cases import Cases
 from rhoplan.learning.folds import POLICY, Fold
 from rhoplan.learning.stopped import Stopped
 from rhoplan.model.problem import Array, Ids
-from rhoplan.scoring.intervals import wilson
 
 MOST_POINTS, CASES_PER_POINT = 8, 25
 """Points of the calibration at most, and cases that each should have."""
@@ -75,10 +75,8 @@ def calibration(cases: Cases, folds: Sequence[Fold]) -> dict[str, Any]:
         share, mean = (float(np.average(values[chosen], weights=weight[chosen])) for values in (true, said))
         here = np.unique(case[chosen])
         counts = _effective(cases.weight[here])
-        interval = wilson(share * counts, counts)
-        points.append(
-            {"said": mean, "seen": share, "low": interval.lower, "high": interval.upper, "cases": len(here)}
-        )  # fmt: skip
+        low, high = wilson(share * counts, counts)
+        points.append({"said": mean, "seen": share, "low": low, "high": high, "cases": len(here)})
     told = {"about": cases.plan.states[place]} if two else {}
     apart = float(np.average([abs(p["said"] - p["seen"]) for p in points], weights=[p["cases"] for p in points]))
     mean_said, mean_seen = (float(np.average(values, weights=weight)) for values in (said, true))

@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rhoplan._old.choosers import Chooser
+from rhoplan._old.evaluate import ExactScore, score_policy
 from rhoplan._old.graph import Graph, shared_graph
 from rhoplan._old.policy import UNDECIDED, GraphPolicy
+from rhoplan._old.worlds import World
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import Lookahead
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.following.worlds import World
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.weights import Chart, ChartedPlan
-from rhoplan.scoring.evaluate import ExactScore, score_policy
 
 RESOLUTION = 1e-6
 """Distance in weight within which changes count as one: mirror images change together up to rounding."""

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.present.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.context import Context, exact_job
 from rhoplan_paper.jobs import Job, job
 from rhoplan_paper.registry import study

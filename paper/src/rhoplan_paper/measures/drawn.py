@@ -10,12 +10,12 @@ from rhoplan._old.flow import Flow
 from rhoplan._old.graph import shared_graph
 from rhoplan._old.policy import GraphPolicy, action_values
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.app.sweep import sweep
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.information import entropy
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan_paper.registry import measure
 
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import evaluate
 from rhoplan.errors import LimitError
+from rhoplan.evaluation.episodes import Episodes
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make
-from rhoplan.scoring.episode_table import Episodes
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan.scoring.steps import policy_steps
 from rhoplan_paper.registry import measure
 
@@ -58,7 +58,7 @@ def simulated(
     model = make(problem)
     chosen = make_agent(agent, model, **settings)
     rows = simulate_episodes(
-        model, chosen, world=make(world) if world else None, seeds=seeds, episodes=episodes, cap=cap
+        model, chosen, world=make(world) if world else None, seeds=seeds, episodes=episodes, max_steps=cap
     )
     return {"episodes": len(rows.reward), "columns": _columns(rows, len(seeds))}
 

@@ -16,12 +16,12 @@ import numpy as np
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import shared_graph
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import evaluate
 from rhoplan.belief.information import entropy, information, per_nat
 from rhoplan.model.problem import Array, Problem
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import simulate_episodes
 from rhoplan_paper.registry import measure
 from rhoplan_paper.statistics import bootstrap, cohens_d, effect_label
 

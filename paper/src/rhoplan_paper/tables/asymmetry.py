@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rhoplan.belief.information import NATS_PER_BIT, entropy
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import UNITS, Context, ask, exact_job
 from rhoplan_paper.figures.weights import BROAD, WEIGHTS, curve_job

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.problems.registry import make
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.claims.numbers import rows
 from rhoplan_paper.compare import CHANCE, Number
 from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job

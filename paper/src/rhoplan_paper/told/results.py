@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from statistics import NormalDist
 from typing import Any
 
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import UNITS, Context, ask, exact_job, simulate_job
 from rhoplan_paper.jobs import Job, job

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from rhoplan.agents.agent import AGENTS
+from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.planning.search.pomcp import STOP_PROBABILITY
 from rhoplan.problems.registry import make, parameters
-from rhoplan.scoring.simulate import PUBLISHED_SEEDS
 from rhoplan_paper.published import Cell, Quote, Row, published
 from rhoplan_paper.statistics import EFFECT_SIZES
 from rhoplan_paper.tables.asymmetry import TUNING

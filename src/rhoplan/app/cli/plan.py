@@ -39,9 +39,9 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
+    from rhoplan.evaluation.score import Score
     from rhoplan.model.problem import Problem
     from rhoplan.planning.recommendation import ActionValue, Recommendation
-    from rhoplan.scoring.score import Score
 
 MOST_ROWS, MOST_NAMED = 10, 3
 """Rows of a table and names in a sentence that are shown; the others are counted."""

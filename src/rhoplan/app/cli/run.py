@@ -35,8 +35,8 @@ from rhoplan.app.records import estimate_record, one_or_more
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
+    from rhoplan.evaluation.score import Score
     from rhoplan.model.problem import Problem
-    from rhoplan.scoring.simulate import Estimate
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -65,20 +65,21 @@ def simulate_command(
     seeds: str,
     cap: int | None,
     as_json: bool,
-    **how: int,
+    **how: Any,
 ) -> None:
     """Score of an agent in PROBLEM estimated from seeded episodes, with standard errors."""
     from rich.console import Console
     from rich.progress import Progress
 
-    from rhoplan.scoring.simulate import simulate
+    from rhoplan.evaluation.simulate import simulate
 
     truth, numbers = load_problem(world) if world else None, parse_seeds(seeds)
     estimates, errors = [], Console(stderr=True)
     with Progress(console=errors, transient=True, disable=as_json or not errors.is_terminal) as bar:
         for agent in agents:
             advance = partial(bar.advance, bar.add_task(agent.name, total=how["episodes"] * len(numbers)))
-            estimates.append(simulate(problem, agent, world=truth, seeds=numbers, cap=cap, progress=advance, **how))
+            how |= {"max_steps": cap, "progress": advance}
+            estimates.append(simulate(problem, agent.policy(problem), world=truth, seeds=numbers, **how))
     if as_json:
         told = [estimate_record(problem, a, e, truth) for a, e in zip(agents, estimates, strict=True)]
         print_json(one_or_more(told))
@@ -91,9 +92,7 @@ def simulate_command(
     warn_of_unseen_losses(problem, agents, estimates)
 
 
-def print_estimates(
-    problem: Problem, agents: list[BoundAgent], estimates: list[Estimate], world: Problem | None
-) -> None:
+def print_estimates(problem: Problem, agents: list[BoundAgent], estimates: list[Score], world: Problem | None) -> None:
     first = estimates[0]
     where = f" in the world of {world.spec}" if world else ""
     seeds = ", ".join(map(str, first.seeds))
@@ -105,10 +104,11 @@ def print_estimates(
     rated = ["success"] if any(not math.isnan(row.success) for row in estimates) else []
     rows = []
     for agent, row in zip(agents, estimates, strict=True):
-        success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.success_se:.2f}"
-        more = [(row.discounted, row.discounted_se)] if fades else []
-        more += [(row.steps, row.steps_se), *row.tallies.values()] if factored else [(row.log_score, row.log_score_se)]
-        cells = [_give_or_take(signed(row.reward, 3), row.reward_se), _give_or_take(number(row.tests, 3), row.tests_se)]
+        success = "" if math.isnan(row.success) else f"{percent(row.success)} ± {100 * row.se['success']:.2f}"
+        names = (["discounted"] if fades else []) + (["steps", *row.tallies] if factored else ["log_score"])
+        more = [(row.quantities.get(name, math.nan), row.se[name]) for name in names]
+        cells = [_give_or_take(signed(row.reward, 3), row.se["reward"])]
+        cells += [_give_or_take(number(row.tests, 3), row.se["tests"])]
         cells += [success] if rated else []
         cells += [percent(row.truncated), *(_give_or_take(number(mean, 3), error) for mean, error in more)]
         rows.append([agent.name, str(agent.horizon), weight_of(agent), *cells])
@@ -123,7 +123,7 @@ def _give_or_take(mean: str, error: float) -> str:
     return mean if math.isnan(error) else f"{mean} ± {error:.3f}"
 
 
-def print_errors_from(agents: list[BoundAgent], estimates: list[Estimate]) -> None:
+def print_errors_from(agents: list[BoundAgent], estimates: list[Score]) -> None:
     """A line that says where the standard errors come from."""
     exact = [agent.name for agent, row in zip(agents, estimates, strict=True) if row.se_from == "exact"]
     alone = estimates[0].episodes == 1
@@ -136,7 +136,7 @@ def print_errors_from(agents: list[BoundAgent], estimates: list[Estimate]) -> No
     console().print(f"standard errors{which} come from the exact spread, {others}")
 
 
-def warn_of_unseen_losses(problem: Problem, agents: list[BoundAgent], estimates: list[Estimate]) -> None:
+def warn_of_unseen_losses(problem: Problem, agents: list[BoundAgent], estimates: list[Score]) -> None:
     """A line on the error stream for each agent whose largest possible loss was not met."""
     from rhoplan.advice.words import money, one_in
 

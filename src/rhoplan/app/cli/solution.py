@@ -6,11 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from rhoplan.app.cli.common import console, number, percent, print_cut_off, signed
+from rhoplan.app.records import rarest
 
 if TYPE_CHECKING:
+    from rhoplan.evaluation.score import Score
     from rhoplan.model.problem import Problem
     from rhoplan.planning.certified.solve import SolveResult
-    from rhoplan.scoring.solved import PlanScore
 
 LONG = 5.0
 """Seconds of compiling, not counted in the time of the work, from which on they are told: loading takes less."""
@@ -121,7 +122,7 @@ def print_check(solution: SolveResult) -> None:
         out.print(f"  not checked: no other code looks at the bounds of {left_out}{follow}")
 
 
-def print_score(score: PlanScore | None, solution: SolveResult, *, weight: float, discount: float) -> None:
+def print_score(score: Score | None, solution: SolveResult, *, weight: float, discount: float, cap: int) -> None:
     """What following the plan behind the lower bound of `solution` earns, and whether that is too little."""
     if score is None:
         console().print("  what following it earns was not worked out: stopped from the keyboard", style="bold")
@@ -131,23 +132,23 @@ def print_score(score: PlanScore | None, solution: SolveResult, *, weight: float
     def mean(value: float, error: float) -> str:
         return signed(value) if exact else f"{signed(value)} ± {number(error)}"
 
-    faded = f" ({mean(score.discounted, score.discounted_se)} discounted)" if discount != 1 else ""
-    learned = mean(score.information, score.information_se).removeprefix("+")
+    faded = f" ({mean(score.discounted, score.error('discounted'))} discounted)" if discount != 1 else ""
+    learned = mean(score.information, score.error("information")).removeprefix("+")
     faded += f" and {learned} nats{' discounted' if discount != 1 else ''}" if weight else ""
-    steps = number(score.steps, 1) if exact else f"{number(score.steps, 1)} ± {number(score.steps_se, 1)}"
+    steps = number(score.steps, 1) if exact else f"{number(score.steps, 1)} ± {number(score.error('steps'), 1)}"
     how = "exact" if exact else f"estimated from {score.episodes:,} episodes, ± standard error"
-    console().print(f"  following it earns {mean(score.reward, score.reward_se)}{faded} in {steps} steps; {how}")
+    console().print(f"  following it earns {mean(score.reward, score.error('reward'))}{faded} in {steps} steps; {how}")
     if weight:
-        console().print(f"  which is worth {mean(score.value, score.value_se)} with information paid")
+        console().print(f"  which is worth {mean(score.value, score.error('value'))} with information paid")
     if score.truncated > 0:
         known = f"adds or takes {score.value_tail:.2g} at most" if score.value_tail >= 0 else "is not known"
-        cut = f"  {percent(score.truncated)} of cases are cut off after {score.cap} steps"
+        cut = f"  {percent(score.truncated)} of cases are cut off after {cap} steps"
         console().print(f"{cut}: what comes later {known}")
     from rhoplan.planning.certified.lattice.policy import GridPolicy
 
     grids = isinstance(solution.policy, GridPolicy)
-    if score.rarest > 0 and not grids and FAR * score.value_se < solution.upper - solution.own:
-        rare = f"what comes up in fewer than 1 of {math.floor(1 / score.rarest)} cases may be missing"
+    if rarest(score) > 0 and not grids and FAR * score.error("value") < solution.upper - solution.own:
+        rare = f"what comes up in fewer than 1 of {math.floor(1 / rarest(score))} cases may be missing"
         proven = f"from {six(solution.own)} to {six(solution.upper)} is proven"
         console().print(f"  ± is of what was drawn: {rare}; {proven}")
     if _is_less(score, solution.lower):
@@ -160,8 +161,8 @@ def print_score(score: PlanScore | None, solution: SolveResult, *, weight: float
         console().print(f"  which is less than the lower bound: {why}", style="bold")
 
 
-def _is_less(score: PlanScore, bound: float) -> bool:
+def _is_less(score: Score, bound: float) -> bool:
     """Whether a plan earns less than `bound`, beyond rounding, what chance explains and what cut-off cases may have
     paid later."""
-    more = FAR * score.value_se + (score.value_tail if score.truncated > 0 else 0.0)
+    more = FAR * score.error("value") + (score.value_tail if score.truncated > 0 else 0.0)
     return score.value + more < bound - ROUNDING * max(abs(bound), 1.0)

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,12 +22,12 @@ from rhoplan.app.cli.common import (
     weight_options,
 )
 from rhoplan.app.cli.solution import EVIDENCE, REVEAL, SCORED, print_check, print_score, print_solution, six
-from rhoplan.app.records import solution_record
+from rhoplan.app.records import plan_score_record, solution_record
 
 if TYPE_CHECKING:
+    from rhoplan.evaluation.score import Score
     from rhoplan.model.problem import Problem
     from rhoplan.planning.certified.solve import SolveResult
-    from rhoplan.scoring.solved import PlanScore
 
 BETWEEN_LINES = 0.5
 """Seconds between lines that show how far the bounds have come."""
@@ -133,7 +132,9 @@ def solve_command(
     with _kept(solution, save, plot):  # first: who reads what is printed may have gone
         if as_json:
             earned = _score(solution.policy) if wanted else None
-            print_json({**solution_record(loaded, solution, **asked), "score": earned and asdict(earned)})
+            print_json(
+                {**solution_record(loaded, solution, **asked), "score": earned and plan_score_record(loaded, earned)}
+            )
         else:
             print_solution(loaded, solution, **asked)
             if check:
@@ -144,7 +145,9 @@ def solve_command(
         _note_first_look(loaded, save, asked["discount"])
     if not as_json:
         if wanted:
-            print_score(_score(solution.policy), solution, weight=asked["weight"], discount=asked["discount"])
+            print_score(
+                _score(solution.policy), solution, weight=asked["weight"], discount=asked["discount"], cap=loaded.cap
+            )
         elif not told_already and solution.policy is not None:
             out.print("  add --score to see what following it earns")
         if save:
@@ -289,12 +292,12 @@ def _note_first_look(problem: Problem, save: Path, discount: float) -> None:
         )
 
 
-def _score(policy: object) -> PlanScore | None:
+def _score(policy: object) -> Score | None:
     """What following `policy` earns; None where somebody does not want to wait for it."""
+    from rhoplan.evaluation.plan_score import score_solved
     from rhoplan.planning.certified.errand_policy import ErrandPolicy
     from rhoplan.planning.certified.lattice.policy import GridPolicy
     from rhoplan.planning.certified.solved import SolvedPolicy
-    from rhoplan.scoring.solved import score_solved
 
     assert isinstance(policy, SolvedPolicy | GridPolicy | ErrandPolicy)
     try:

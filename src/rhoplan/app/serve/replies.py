@@ -18,9 +18,9 @@ from rhoplan.advice.thresholds import Stretch, Thresholds
 from rhoplan.advice.uncertain.uncertainty import Share, Sure
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.serve.shapes import Number, by_name, either, many, maybe, pair, shape
+from rhoplan.evaluation.score import Score
 from rhoplan.planning.certified.solution import SolveResult
 from rhoplan.planning.recommendation import ActionValue, Recommendation
-from rhoplan.scoring.score import Score
 
 Kind = Literal["exact", "bounded", "estimated", "missing"]
 Free = Annotated[dict[str, Any], Field(description="As a model file has it.")]

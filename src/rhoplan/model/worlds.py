@@ -1,14 +1,8 @@
-"""The world in which a plan is followed: the agent's own model, or another problem whose names agree with it.
+"""A true model (the *world*) that differs from the agent's: what must agree, and the world in the agent's names.
 
-Another world is followed by a graph of its own. A case has a node there too, whose belief is what the world, told the
-same results, would believe; so chances and rewards are expectations under that belief. `in_names_of` writes the world
-down in the agent's names and order first: then an action's slot, an outcome's number and a state's place are the same
-on both sides.
-
-An agent can act in another world where that offers what the model names. The numbers may differ: prior, likelihoods,
-costs, rewards, how the hidden state changes. What has a name must be there: the hidden factors with their states and,
-in every visible state that is met, the actions of the model with their outcomes, which lead where the model says. The
-world may offer more actions.
+The numbers may differ: prior, likelihoods, rewards, how the hidden state changes. What the agent's model names must be
+there: the hidden factors with their states and, in every observable state that is met, its actions with their
+observations, which lead where the model says. The world may offer more actions.
 """
 
 from __future__ import annotations
@@ -19,85 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan._old.graph import Graph
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Action, Array, CachedMenu, Ids, Problem, Visible
+from rhoplan.model.problem import Action, CachedMenu, Ids, Problem, Visible
 from rhoplan.model.sparse import permuted
 
 
-@dataclass(frozen=True, eq=False)
-class Ending:
-    """Ending actions about one factor: the acts (k,) that they are, the belief (k, S) about the factor, what they pay
-    (k, S) in each state, and whether (k, S) they are a best one for it among those on the menu."""
-
-    factor: int
-    place: Ids
-    belief: Array
-    rewards: Array
-    right: Array
-
-    @property
-    def mean(self) -> Array:
-        """What they pay on average (k,)."""
-        result: Array = (self.belief * self.rewards).sum(axis=1)
-        return result
-
-
-class World:
-    """The agent's model, on its graph; or, where `problem` is given, that problem on a graph of its own.
-
-    Shapes: m acts of cases at `node` (m,) of the agent's graph and `truth` (m,) of the world's.
-    """
-
-    def __init__(self, agent_graph: Graph, problem: Problem | None = None) -> None:
-        self.is_model = problem is None
-        self.graph = agent_graph if problem is None else Graph(in_names_of(agent_graph.problem, problem))
-
-    @property
-    def problem(self) -> Problem:
-        return self.graph.problem
-
-    def start(self, node: Ids) -> Ids:
-        """The world's nodes (n,) of cases that begin at `node` (n,): the start, where the world is another."""
-        return node if self.is_model else np.full(len(node), self.graph.root)
-
-    def outcomes(self, truth: Ids, slot: Ids) -> tuple[Array, Ids]:
-        """Probability (m, O) of each outcome of the actions taken, and the world's node (m, O) after it."""
-        self._expand(truth, slot)
-        return self.graph.probability[truth, slot], self.graph.next[truth, slot].astype(np.int64)
-
-    def going_rewards(self, truth: Ids, slot: Ids) -> Array:
-        """Expected reward (m,) of actions that go on."""
-        self._expand(truth, slot)
-        return self.graph.reward[truth, slot]
-
-    def endings(self, truth: Ids, ending: Ids) -> list[Ending]:
-        """What ending actions (m,) bring, those about one factor together."""
-        found = []
-        for visible, places in self.graph.by_endings(truth) if len(truth) else ():
-            menu = self.graph.menus[visible]
-            for (factor, columns, rewards), right in zip(menu.ending_rewards, menu.right, strict=True):
-                chosen, number = places, ending[places]
-                if len(columns) < len(menu.ending):
-                    place = np.minimum(np.searchsorted(columns, number), len(columns) - 1)
-                    inside = columns[place] == number
-                    chosen, number = places[inside], place[inside]
-                if chosen.size:
-                    beliefs = self.graph.beliefs(truth[chosen], factor)
-                    found.append(Ending(factor, chosen, beliefs, rewards.T[number], right.T[number]))
-        return found
-
-    def _expand(self, truth: Ids, slot: Ids) -> None:
-        if not self.is_model:
-            wanted = np.zeros((len(truth), self.graph.known.shape[1]), dtype=bool)
-            wanted[np.arange(len(truth)), slot] = True
-            self.graph.expand(truth, wanted)
-
-
 def in_names_of(problem: Problem, world: Problem) -> Problem:
-    """`world` with the names of `problem` in their order: its states, the actions on its menus, their outcomes.
+    """`world` with the names of `problem` in their order: its states, the actions on its menus, their observations.
 
-    ProblemError where something that the agent can do or see has no counterpart; menus are compared as they are met.
+    ProblemError where something that the agent can do or see has no counterpart; menus are compared when they are met.
     """
     check_world(problem, world)
     orders = [
@@ -121,10 +45,7 @@ class TranslatedMenu(CachedMenu):
     orders: tuple[Ids, ...]
 
     def build(self, visible: Any) -> tuple[Action, ...]:
-        # Which tests may be run is for the agent's rules to say; the world says what they cost and show.
-        offered = getattr(self.world.menu, "whatever", self.world.menu)
-        check_menu(self.problem, self.world, visible)
-        theirs = {action.name: action for action in offered(visible)}
+        theirs = counterparts(self.problem, self.world, visible)
         return tuple(self._translated(action, theirs[action.name]) for action in self.problem.menu(visible))
 
     def _translated(self, mine: Action, other: Action) -> Action:
@@ -142,10 +63,19 @@ class TranslatedMenu(CachedMenu):
         return replace(mine, reward=other.reward[order], likelihood=likelihood, transition=change, pays=pays)
 
 
+def counterparts(problem: Problem, world: Problem, visible: Visible) -> dict[str, Action]:
+    """The world's actions in `visible` by name; ProblemError if one that `problem` offers there is missing."""
+    if world is not problem:
+        check_menu(problem, world, visible)
+    # The agent's rules say which tests are available; the world says what they cost and show.
+    offered = world.menu if world is problem else getattr(world.menu, "whatever", world.menu)
+    return {action.name: action for action in offered(visible)}
+
+
 def check_world(problem: Problem, world: Problem) -> None:
     """Raise ProblemError unless an agent whose model is `problem` can begin in `world`.
 
-    `check_menu` checks what is met later.
+    `check_menu` checks the menus that are met later.
     """
     mine, theirs = problem.listed, world.listed
     if (mine is None) != (theirs is None):
@@ -168,7 +98,7 @@ def check_world(problem: Problem, world: Problem) -> None:
 def check_menu(problem: Problem, world: Problem, visible: Visible) -> None:
     """Raise ProblemError unless `world` offers in `visible` what `problem` offers there, leading to the same places.
 
-    Where tests and commits are listed, `check_world` has looked at everything that any menu can offer.
+    Where tests and terminal actions are listed, `check_world` has looked at everything that any menu can offer.
     """
     if problem.listed is not None:
         return

@@ -11,10 +11,10 @@ from rhoplan._old.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions, informa
 from rhoplan._old.graph import Graph, shared_graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan._old.spread import Paid
+from rhoplan._old.worlds import World
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.information import entropy
 from rhoplan.errors import AgentError, LimitError, expect
-from rhoplan.following.worlds import World
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import cut_off_worth, has_commits
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.planning.policy import frame, html_table
-from rhoplan.scoring.simulate import Estimate, UnseenLoss
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -18,6 +17,19 @@ QUANTITIES = ("reward", "discounted", "tests", "steps", "success", "truncated", 
 
 SHOWN = ("reward", "tests", "steps", "success", "truncated")
 """What `repr` shows of them; `steps` where there are no tests."""
+
+
+@dataclass(frozen=True)
+class UnseenLoss:
+    """The worst that an action taken could have paid, where no episode met it.
+
+    reward: that payment. worst_seen: the worst single payment of the episodes. chance: how often per episode it is to
+    be expected, by what the agent believed when it acted.
+    """
+
+    reward: float
+    worst_seen: float
+    chance: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +46,8 @@ class Score:
     on. tallies: expected counts of events that the problem defines. A quantity that a problem does not have is NaN.
     se_from: `exact` where standard errors come from exact variances, else `sample`. unseen_loss: the largest loss that
     was possible and did not occur. nodes, dropped: size of the belief graph, and probability that was not followed.
+    value: discounted reward and weighted information, what the bounds of a solution are about; value_tail: how far it
+    can be from its value without the limit of steps. NaN except for solved policies.
     """
 
     kind: str
@@ -57,10 +71,12 @@ class Score:
     unseen_loss: UnseenLoss | None = None
     nodes: int = 0
     dropped: float = 0.0
+    value: float = math.nan
+    value_tail: float = math.nan
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with one row per quantity: mean and standard error (0 where the score is exact)."""
-        rows = [[name, mean, self._error(name)] for name, mean in self.quantities.items()]
+        rows = [[name, mean, self.error(name)] for name, mean in self.quantities.items()]
         return frame(rows, ("quantity", "mean", "se"), "quantity")
 
     @property
@@ -81,12 +97,13 @@ class Score:
     def _repr_html_(self) -> str:
         heads = ("quantity", "mean") if not self.se else ("quantity", "mean", "standard error")
         rows = [
-            [name, f"{mean:.6g}", *([f"{self._error(name):.3g}"] if self.se else [])]
+            [name, f"{mean:.6g}", *([f"{self.error(name):.3g}"] if self.se else [])]
             for name, mean in self.quantities.items()
         ]
         return html_table(heads, rows)
 
-    def _error(self, name: str) -> float:
+    def error(self, name: str) -> float:
+        """The standard error of a quantity: 0 where the score is exact."""
         return self.se.get(name, math.nan) if self.se else 0.0
 
     def _plus_minus(self, name: str) -> str:
@@ -131,23 +148,3 @@ class Scores(Mapping[str, Score]):
 
 def _cell(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def score_from_estimate(found: Estimate) -> Score:
-    """The public record of a score that was estimated from episodes."""
-    means = {name: getattr(found, name) for name in QUANTITIES}
-    errors = {name: getattr(found, f"{name}_se") for name in QUANTITIES}
-    return Score(
-        "estimated",
-        reward_sd=found.reward_sd,
-        discounted_tail=found.discounted_tail,
-        tests_distribution=found.tests_distribution,
-        tallies={name: mean for name, (mean, _) in found.tallies.items()},
-        se=errors | {name: error for name, (_, error) in found.tallies.items()},
-        episodes=found.episodes,
-        seeds=found.seeds,
-        se_from=found.se_from,
-        success_interval=found.success_interval,
-        unseen_loss=found.unseen_loss,
-        **means,
-    )

@@ -1,0 +1,81 @@
+"""The score of a solved policy in the problem it was solved for, with the value that its bounds are about.
+
+The bounds of a solution are about discounted reward and weighted information. The score is exact if a small belief
+graph holds the policy, else estimated from as many episodes as there is time for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TypeAlias
+
+from rhoplan.agents.planners import RulePolicy
+from rhoplan.budget import Budget
+from rhoplan.errors import LimitError
+from rhoplan.evaluation import exact
+from rhoplan.evaluation.episodes import Episodes
+from rhoplan.evaluation.rollout import Rollout
+from rhoplan.evaluation.score import Score
+from rhoplan.evaluation.simulate import summarise
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.reach import cut_off_worth
+from rhoplan.planning import clock
+from rhoplan.planning.certified.errand_policy import ErrandPolicy
+from rhoplan.planning.certified.lattice.policy import GridPolicy
+from rhoplan.planning.certified.solved import SolvedPolicy
+from rhoplan.planning.objective import Objective
+
+Solved: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy
+
+MOST_NODES = 3_000
+"""Beliefs up to which the plan is followed exactly: a few seconds, and little memory."""
+
+MOST_NUMBERS = 3_000_000
+"""Probabilities of states in all these beliefs."""
+
+EPISODES, FEWEST = 300, 10
+"""Episodes of an estimate, and how many of them if there is no time for so many."""
+
+SECONDS = 10.0
+"""Time for an estimate."""
+
+
+def score_solved(
+    policy: Solved, *, most_nodes: int = MOST_NODES, episodes: int = EPISODES, seconds: float = SECONDS
+) -> Score:
+    """The Score of following `policy` from the initial belief, with its `value` and `value_tail`.
+
+    Estimates are from `episodes`, or from as many as there is time for in `seconds`, but FEWEST at least.
+    """
+    weight = policy.settings.weight
+    problem = replace(policy.origin, discount=policy.settings.discount)
+    aim = Objective(weight, discount=problem.discount)
+    followed = RulePolicy(problem, policy, aim)
+    states = max(len(factor.states) for factor in problem.factors)
+    budget = Budget(nodes=min(most_nodes, MOST_NUMBERS // states))
+    try:
+        graph = BeliefGraph(problem, budget=budget)
+        found = exact.score(followed.on(graph), steps=problem.cap)
+    except LimitError:
+        rows = _episodes(Rollout(problem, followed, problem, problem.cap), episodes, seconds)
+        found = summarise(rows, (0,), world=problem, max_steps=problem.cap)
+        values = rows.discounted + weight * rows.information
+        found.se["value"] = float(values.std(ddof=1)) / math.sqrt(len(rows)) if len(rows) > 1 else math.nan
+    most = sum(math.log(len(factor.states)) for factor in problem.factors)  # nats that one action can bring
+    tail = cut_off_worth(problem, found.truncated, problem.cap, bonus=weight * most)
+    return replace(found, value=found.discounted + weight * found.information, value_tail=tail)
+
+
+def _episodes(rollout: Rollout, episodes: int, seconds: float) -> Episodes:
+    """The first episodes of seed 0: as many as there is time for, by the pace so far, FEWEST at least."""
+    begin, parts, done = clock.now(), [], 0
+    while done < episodes:
+        spent = clock.now() - begin
+        pace = done * (seconds - spent) / max(spent, 1e-9)
+        count = min(max(int(min(pace, 10.0 * done)), FEWEST - done), episodes - done)
+        if count <= 0:
+            break
+        parts.append(rollout.episodes(0, done, done + count))
+        done += count
+    return Episodes.joined(parts)

@@ -1,0 +1,255 @@
+"""Scores estimated from seeded episodes, as a check on the exact score and for problems beyond its reach.
+
+`streams` has the published random numbers, `rollout` the loop. Where the exact score is cheap, its variances give the
+standard errors; elsewhere the episodes do, and a loss that was possible and did not occur is reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.budget import Budget
+from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError, expect
+from rhoplan.evaluation import exact
+from rhoplan.evaluation.episodes import Episodes, EpisodeStep
+from rhoplan.evaluation.rollout import Rollout, RolloutSettings
+from rhoplan.evaluation.score import QUANTITIES, Score, UnseenLoss
+from rhoplan.evaluation.streams import LARGEST_SEED, PUBLISHED_SEEDS, STRIDE
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.problem import Problem
+from rhoplan.model.reach import cut_off_worth
+from rhoplan.model.worlds import check_world, in_names_of
+from rhoplan.planning.policy import Policy
+from rhoplan.work.processes import process_pool, quiet_start
+
+EXACT_NODES = 20_000
+"""Nodes up to which the exact score is computed beside a simulation: well below a second."""
+
+CONFIDENCE = 0.95
+"""Of intervals for shares."""
+
+ONE_SE = math.erf(math.sqrt(0.5))
+"""Share of a normal distribution within one standard error."""
+
+Progress = Callable[[int], None]
+"""Called with the number of episodes done since the last call."""
+
+
+def simulate(
+    problem: Problem,
+    policy: Policy,
+    *,
+    seeds: Sequence[int] = PUBLISHED_SEEDS,
+    episodes: int = 1000,
+    world: Problem | None = None,
+    max_steps: int | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Score:
+    """The Score of `policy`, which believes in `problem`, from `episodes` episodes for each of `seeds` in `world`."""
+    rows = simulate_episodes(
+        problem, policy, world=world, seeds=seeds, episodes=episodes, max_steps=max_steps, jobs=jobs, progress=progress
+    )
+    steps = problem.cap if max_steps is None else max_steps
+    found = cheap_score(problem, policy, world=world, max_steps=steps)
+    return summarise(rows, tuple(seeds), world=world or problem, max_steps=steps, exact=found)
+
+
+def simulate_episodes(
+    problem: Problem,
+    policy: Policy,
+    *,
+    seeds: Sequence[int] = PUBLISHED_SEEDS,
+    episodes: int = 1000,
+    world: Problem | None = None,
+    max_steps: int | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+    settings: RolloutSettings | None = None,
+) -> Episodes:
+    """The episodes themselves. The result does not depend on `jobs`."""
+    expect(problem, Problem, "make")
+    check_seeds(seeds, episodes)
+    if jobs < 1:
+        raise _refused(f"jobs must be at least 1; it is {jobs}", "jobs")
+    rollout = _rollout(problem, policy, world, max_steps, settings or RolloutSettings())
+    size = rollout.settings.batch_for(problem)
+    batches = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
+    parts = []
+    for (_, first, last), part in zip(batches, _run(rollout, batches, jobs), strict=True):
+        parts.append(part)
+        if progress:
+            progress(last - first)
+    return Episodes.joined(parts)
+
+
+def episode(
+    problem: Problem, policy: Policy, *, seed: int = 0, world: Problem | None = None, max_steps: int | None = None
+) -> Iterator[EpisodeStep]:
+    """The steps of one episode: of the first one that `simulate_episodes` has for `seed`."""
+    return _rollout(problem, policy, world, max_steps, RolloutSettings()).episode(seed)
+
+
+def check_seeds(seeds: Sequence[int], episodes: int) -> None:
+    """Raise AgentError unless there are episodes and seeds whose streams differ."""
+    if episodes < 1 or not seeds:
+        raise _refused(
+            f"there must be at least one episode and one seed; there are {episodes} and {len(seeds)}",
+            "episodes" if episodes < 1 else "seeds",
+        )
+    if min(seeds) < 0 or max(seeds) > LARGEST_SEED:
+        raise _refused(f"seeds must lie between 0 and {LARGEST_SEED}; they are {', '.join(map(str, seeds))}", "seeds")
+    for seed, following in pairwise(sorted(seeds)):
+        if seed * STRIDE + episodes > following * STRIDE:
+            raise _refused(
+                f"seeds {seed} and {following} share episodes when there are {episodes}: seed s takes the streams from "
+                f"s * {STRIDE} on; choose seeds further apart",
+                "seeds",
+            )
+
+
+def cheap_score(problem: Problem, policy: Policy, *, world: Problem | None, max_steps: int) -> Score | None:
+    """The exact score where a small belief graph holds it; None elsewhere."""
+    if not problem.observes_then_commits or policy.samples:
+        return None
+    graph, truth = BeliefGraph(problem, budget=Budget(nodes=EXACT_NODES)), None
+    try:
+        if world is not None and world is not problem:
+            truth = BeliefGraph(in_names_of(problem, world), budget=Budget(nodes=EXACT_NODES))
+        return exact.score(policy.on(graph), steps=max_steps, world=truth)
+    except (LimitError, ImpossibleEvidence):
+        return None
+
+
+def summarise(
+    rows: Episodes, seeds: tuple[int, ...], *, world: Problem, max_steps: int, exact: Score | None = None
+) -> Score:
+    """Means of `rows` with standard errors: from the variances of `exact`, or else from the rows."""
+    count = len(rows)
+    means: dict[str, Any] = {name: float(getattr(rows, name).astype(float).mean()) for name in QUANTITIES}
+    tallies = {name: float(values.mean()) for name, values in rows.tallies.items()}
+    columns: dict[str, NDArray[np.generic]] = {name: getattr(rows, name) for name in QUANTITIES} | dict(rows.tallies)
+    errors = {name: _sample_sd(values) / math.sqrt(count) for name, values in columns.items()}
+    for name in ("success", "truncated"):
+        errors[name] = _error_of_share(means[name], count)
+    if exact is not None:
+        errors |= {name: sd / math.sqrt(count) for name, sd in _exact_sds(exact, rows, max_steps).items()}
+    success = (math.nan, math.nan)
+    if not math.isnan(means["success"]):
+        success = wilson(round(means["success"] * count), count)
+    return Score(
+        "estimated",
+        **means,
+        reward_sd=errors["reward"] * math.sqrt(count),
+        discounted_tail=cut_off_worth(world, means["truncated"], max_steps),
+        tests_distribution=tuple(float(share) for share in np.bincount(rows.tests) / count),
+        tallies=tallies,
+        se=errors,
+        episodes=count,
+        seeds=seeds,
+        se_from="sample" if exact is None else "exact",
+        success_interval=success,
+        unseen_loss=_unseen_loss(rows) if exact is None else None,
+    )
+
+
+def wilson(successes: float, n: int, *, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Wilson's interval for the share behind `successes` out of `n`; it is never empty, even at 0 or n successes.
+
+    In closed form: `scipy.stats`, which has it, takes most of a second to import.
+    """
+    if n < 1 or not 0 <= successes <= n or not 0 < confidence < 1:
+        raise ValueError(f"successes must lie between 0 and n, and n be at least 1; they are {successes:g} and {n}")
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    share, spread = successes / n, z * z / n
+    centre = (share + spread / 2) / (1 + spread)
+    half = z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
+    # At the ends of the scale the formula gives exactly 0 and 1, up to rounding.
+    return 0.0 if successes == 0 else centre - half, 1.0 if successes == n else centre + half
+
+
+def _rollout(
+    problem: Problem, policy: Policy, world: Problem | None, max_steps: int | None, settings: RolloutSettings
+) -> Rollout:
+    if world is not None:
+        check_world(problem, world)
+    steps = problem.cap if max_steps is None else max_steps
+    if steps < 1:
+        raise _refused(f"max_steps must be at least 1; it is {steps}", "max_steps")
+    return Rollout(problem, policy, world or problem, steps, settings)
+
+
+def _sample_sd(values: NDArray[np.generic]) -> float:
+    numbers = values.astype(float)
+    return float(numbers.std(ddof=1)) if len(numbers) > 1 and bool(np.all(np.isfinite(numbers))) else math.nan
+
+
+def _error_of_share(share: float, count: int) -> float:
+    """Half of Wilson's interval, which is not 0 where all or none succeeded."""
+    if math.isnan(share):
+        return math.nan
+    lower, upper = wilson(round(share * count), count, confidence=ONE_SE)
+    return (upper - lower) / 2
+
+
+def _exact_sds(exact: Score, rows: Episodes, max_steps: int) -> dict[str, float]:
+    """Standard deviations of one episode that the exact score gives."""
+    weights = np.array(exact.tests_distribution)
+    tests = np.arange(len(weights), dtype=float)
+    # These problems observe, then commit: an episode has a step more than tests, unless it is cut off.
+    found = {"reward": exact.reward_sd, "tests": _sd(tests, weights)}
+    found["steps"] = _sd(np.minimum(tests + 1, max_steps), weights)
+    found |= {
+        name: math.sqrt(max(p * (1 - p), 0.0)) for name in ("success", "truncated") for p in (getattr(exact, name),)
+    }
+    if np.array_equal(rows.discounted, rows.reward):
+        found["discounted"] = exact.reward_sd
+    return found
+
+
+def _sd(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+    return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
+
+
+def _unseen_loss(rows: Episodes) -> UnseenLoss | None:
+    possible, seen = float(rows.worst_possible.min()), float(rows.worst_paid.min())
+    if possible >= seen:
+        return None
+    return UnseenLoss(possible, seen, float(np.where(rows.worst_possible <= possible, rows.worst_chance, 0.0).mean()))
+
+
+def _refused(message: str, field: str) -> AgentError:
+    return AgentError(message, field=(field,), code="setting-range")
+
+
+BatchRange = tuple[int, int, int]
+
+
+def _run(rollout: Rollout, batches: list[BatchRange], jobs: int) -> Iterator[Episodes]:
+    if jobs == 1 or len(batches) == 1:
+        yield from (rollout.episodes(*batch) for batch in batches)
+        return
+    with process_pool(min(jobs, len(batches)), _start_worker, rollout) as pool:
+        with quiet_start():
+            found = pool.map(_work, batches)
+        yield from found
+
+
+_worker: Rollout | None = None
+
+
+def _start_worker(rollout: Any) -> None:
+    global _worker
+    _worker = rollout
+
+
+def _work(batch: BatchRange) -> Episodes:
+    assert _worker is not None
+    return _worker.episodes(*batch)
