@@ -13,12 +13,12 @@ from rhoplan import Commit, Problem, Test
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan._old.menu import most_at_once
-from rhoplan._old.policy import decide
 from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.model.observe_then_commit import Done, FlatMenu

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from rhoplan._old.policy import decide
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.draws import outcome_for
 from rhoplan.belief.information import coupling, information, predict, update, update_logs

@@ -11,7 +11,7 @@ import pytest
 from rhoplan._old.evaluate import evaluate
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
-from rhoplan._old.policy import GraphPolicy, decide
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice import compare as advice_compare
 from rhoplan.advice.bands import bands, stops
 from rhoplan.advice.case import advise, without
@@ -21,6 +21,7 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.errors import EvidenceError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit

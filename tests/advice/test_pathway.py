@@ -11,10 +11,11 @@ import pytest
 from rhoplan._old.evaluate import evaluate
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
-from rhoplan._old.policy import GraphPolicy, decide
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import Leaf, Step, pathway, totals
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model

@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from rhoplan._old.policy import decide
 from rhoplan.advice import standin
 from rhoplan.advice.brackets import Answer
 from rhoplan.advice.case import advise
@@ -17,6 +16,7 @@ from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.fitting import size_of
+from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
 from rhoplan.io.model_file import parse_model

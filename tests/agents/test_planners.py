@@ -6,7 +6,7 @@ import ast
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,23 +14,21 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from rhoplan.agents.planners.planner import Chooser, Exact, GraphPlanner
 
 import rhoplan
-from rhoplan._old.exact import Plan
-from rhoplan._old.graph import Graph
 from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.check import PROBLEMS as SMALL
-from rhoplan.agents.check import TIES
 from rhoplan.agents.planners import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.check import check_problem
+from rhoplan.planning.policy import Policy, PolicyOnGraph
 from rhoplan.planning.search import tree
 from rhoplan.planning.utility import FunctionUtility
 
@@ -229,7 +227,7 @@ def test_agents_are_objective_and_planner() -> None:
 # -- the problems that promises are checked on -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("problem", [*SMALL, *(problem for problem, _ in TIES)], ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", SMALL, ids=lambda problem: problem.name)
 def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.Problem) -> None:
     check_problem(problem)
     if problem.listed is not None:  # the two doors are each other's mirror image, or there would be no ties
@@ -239,127 +237,99 @@ def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.Proble
 
 # -- broken promises --------------------------------------------------------------------------------------------------
 
-Choices = tuple[Any, Any]
+Bend = Callable[[Policy, rhoplan.Belief], str]
+
+
+class Bent(Policy):
+    """Look-ahead over two actions whose choice `bend` may change."""
+
+    def __init__(self, straight: Policy, bend: Bend) -> None:
+        self.problem, self.straight, self.bend = straight.problem, straight, bend
+
+    def action(self, belief: Any) -> str:
+        return self.bend(self.straight, self.belief(belief))
+
+    def probabilities(self, belief: Any) -> dict[str, float]:
+        return self.straight.probabilities(belief)
+
+
+def unbent(policy: Policy, belief: rhoplan.Belief) -> str:
+    return policy.action(belief)
 
 
 @dataclass(frozen=True)
-class Broken(GraphPlanner):
-    """Exact look-ahead, bent by `how`."""
-
+class Broken(rhoplan.Planner):
     name: ClassVar[str] = "broken"
-    horizon: int = 2
-    how: Callable[[Chooser, Any, Any], Choices] = lambda chooser, nodes, seeds: Chooser.choose(chooser, nodes)
+    bend: Bend = unbent
 
-    def on(self, graph: Graph, objective: rhoplan.Objective) -> Chooser:
-        chooser = Chooser(graph, objective, self.horizon)
-        chooser.choose = lambda nodes, seeds=(): self.how(chooser, nodes, seeds)  # type: ignore[method-assign]
-        return chooser
+    def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Policy:
+        return Bent(rhoplan.Lookahead(2).solve(problem, objective), self.bend)
 
 
-def forbidden(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
-    return np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)  # on the road nothing ends
+def unavailable(policy: Policy, belief: rhoplan.Belief) -> str:
+    return "fly"
 
 
-def one_too_far(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
-    menus = [chooser.graph.menus[visible] for visible in chooser.graph.visible[nodes]]
-    return np.array([len(menu.going) for menu in menus]), np.zeros(len(nodes), dtype=np.int64)
+def last(policy: Policy, belief: rhoplan.Belief) -> str:
+    return next(name for name in reversed(belief.actions) if name != policy.action(belief))
 
 
-def of_two_minds(numbers: Iterator[int]) -> Callable[[Chooser, Any, Any], Choices]:
-    def how(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
-        slots, endings = Chooser.choose(chooser, nodes)
-        return np.where(slots == -1, 0 if next(numbers) % 2 else -1, slots), endings
-
-    return how
+def meddling(policy: Policy, belief: rhoplan.Belief) -> str:
+    policy.problem.factors[0].prior[:] = [0.4, 0.6]
+    return policy.action(belief)
 
 
-def by_place(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
-    slots, endings = Chooser.choose(chooser, nodes)
-    slots[0] = 0
-    return slots, endings
-
-
-def last_of_the_best(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
-    ending, going, _ = chooser.plan.action_values(nodes, chooser.depth)
-    values = np.concatenate([ending[:, None], np.where(chooser.graph.known[nodes], going, -np.inf)], axis=1)[:, ::-1]
-    return values.shape[1] - 2 - values.argmax(axis=1), chooser.plan.best_ending(nodes)[1]
-
-
-def meddling(chooser: Chooser, nodes: Any, seeds: Any) -> Choices:
-    answer = Chooser.choose(chooser, nodes)
-    chooser.graph.problem.factors[0].prior[:] = [0.4, 0.6]
-    return answer
-
-
-@pytest.mark.parametrize(
-    ("how", "promise"),
-    [
-        (forbidden, "must choose an action that is allowed in the situation; on 'places' for reward it takes slot -1"),
-        (one_too_far, "must choose an action that is allowed in the situation; on 'doors' for reward it takes slot 1"),
-        (of_two_minds(iter(range(1000))), "must do the same in the same situation whatever was asked before"),
-        (by_place, "must do the same in the same situation"),
-        (last_of_the_best, "must settle ties by the one rule: .* on 'useless' it takes stare instead of left"),
-        (lambda chooser, nodes, seeds: (np.zeros(1), np.zeros(1)), "must choose once per node"),
-        (lambda chooser, nodes, seeds: (np.zeros(len(nodes)), np.zeros(1)), "must choose once per node"),
-    ],
-)
-def test_a_broken_promise_is_told(how: Callable[[Chooser, Any, Any], Choices], promise: str) -> None:
+def test_broken_promises_are_reported() -> None:
     rhoplan.check_planner(Broken())
-    with pytest.raises(AgentError, match=f"planner broken {promise}"):
-        rhoplan.check_planner(Broken(how=how))
+    for bend, promise in ((unavailable, "select an available action"), (last, "select the most probable action")):
+        with pytest.raises(AgentError, match=f"planner broken must {promise}"):
+            rhoplan.check_planner(Broken(bend=bend))
 
 
-def test_meddling_with_the_problem_is_told() -> None:
+def test_choices_that_change_are_reported() -> None:
+    class Fickle(Broken):
+        def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Policy:
+            names = iter(range(10_000))
+            policy = rhoplan.FunctionPolicy(problem, lambda held: held.actions[next(names) // 2 % len(held.actions)])
+            return policy
+
+    with pytest.raises(AgentError, match="must do the same at the same belief"):
+        rhoplan.check_planner(Fickle())
+
+
+def test_a_policy_that_differs_on_a_graph_is_reported() -> None:
+    class Other(Bent):
+        def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+            return rhoplan.FunctionPolicy(graph.problem, lambda held: held.actions[-1]).on(graph)
+
+    class Graphic(Broken):
+        def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Policy:
+            return Other(rhoplan.Lookahead(2).solve(problem, objective), unbent)
+
+    with pytest.raises(AgentError, match="must do the same on a graph as belief by belief"):
+        rhoplan.check_planner(Graphic())
+
+
+def test_meddling_with_the_problem_is_reported() -> None:
     problem = rhoplan.make("tiger")
-    assert problem is not TIGER
     mine = rhoplan.Factor("state", problem.states, np.array([0.5, 0.5]))
     mine.prior.flags.writeable = True
-    with pytest.raises(AgentError, match="must leave the problem as it is; on 'tiger' for reward it changed"):
-        rhoplan.check_planner(Broken(how=meddling), problems=[replace(problem, factors=(mine,))])
+    with pytest.raises(AgentError, match="must leave the problem as it is; on 'tiger' it changed"):
+        rhoplan.check_planner(Broken(bend=meddling), problems=[replace(problem, factors=(mine,))])
 
 
-def test_other_broken_promises_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Sampler(Broken):
-        samples: ClassVar[bool] = True
-
-    numbers = iter(range(1000))
-    with pytest.raises(AgentError, match="must do the same in the same situation for the same seed"):
-        rhoplan.check_planner(Sampler(how=of_two_minds(numbers)))
-
-    class Boaster(Broken):
-        is_exact: ClassVar[bool] = True
-
-        def on(self, graph: Graph, objective: rhoplan.Objective) -> Chooser:
-            return Chooser(graph, objective, self.horizon + 2)
-
-    with pytest.raises(AgentError, match="must do what exact look-ahead does, as it says by is_exact"):
-        rhoplan.check_planner(Boaster(horizon=1))
-
-    class Liar(Broken):
-        def on(self, graph: Graph, objective: rhoplan.Objective) -> Chooser:
-            chooser = Chooser(graph, objective, self.horizon)
-            chooser.explain = lambda node, seed: (np.zeros(9), 0, -1)  # type: ignore[method-assign]
-            return chooser
-
-    with pytest.raises(AgentError, match="must explain the choice that it makes"):
-        rhoplan.check_planner(Liar())
-
+def test_other_broken_promises_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing(Broken):
-        def on(self, graph: Graph, objective: rhoplan.Objective) -> Any:
-            return Plan(graph)
-
-    with pytest.raises(AgentError, match=r"must give a Chooser by its method `on`; .* it gives Plan"):
-        rhoplan.check_planner(Nothing())
+        def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Any:
+            return "listen"
 
     class Nameless(Broken):
         name: ClassVar[str] = ""
 
-    with pytest.raises(AgentError, match="must have a name"):
-        rhoplan.check_planner(Nameless())
-    monkeypatch.setitem(PLANNERS, "broken", Registered("", Broken, ("horizon", "time")))
-    with pytest.raises(AgentError, match=r"that its row of PLANNERS lists \(horizon, time\); it takes horizon"):
-        rhoplan.check_planner(Broken())
-    monkeypatch.setitem(PLANNERS, "broken", Registered("", Broken, ("horizon",), samples=True))
+    for planner, promise in ((Nothing(), "return a Policy by `solve`"), (Nameless(), "have a name")):
+        with pytest.raises(AgentError, match=f"must {promise}"):
+            rhoplan.check_planner(planner)
+    monkeypatch.setitem(PLANNERS, "broken", Registered("", Broken, (), samples=True))
     with pytest.raises(AgentError, match="must sample if and only if its row of PLANNERS says so"):
         rhoplan.check_planner(Broken())
 
@@ -405,6 +375,6 @@ def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch
 
 
 def test_exact_is_what_it_says() -> None:
-    assert Exact(3) == Exact(3) != Exact(4)
-    assert Exact(3).is_fixed
-    assert Exact(3).takes == ("horizon",)
+    assert rhoplan.Lookahead(3) == rhoplan.Lookahead(3) != rhoplan.Lookahead(4)
+    assert rhoplan.Lookahead(3).is_fixed
+    assert rhoplan.Lookahead(3).takes == ("horizon",)

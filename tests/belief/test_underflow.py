@@ -5,8 +5,8 @@ import pytest
 
 import rhoplan
 from rhoplan._old.graph import Graph
-from rhoplan._old.policy import decide
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.belief.information import update, update_logs
 from rhoplan.belief.situation import Situation, initial, observe, observe_all
 from rhoplan.planning.search import TreeSearch

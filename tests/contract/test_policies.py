@@ -307,10 +307,16 @@ def test_settings_of_a_simulation_are_refused_by_their_names(settings: Any, word
         rp.simulate("tiger", lambda belief: "listen", episodes=10, **settings)
 
 
-def test_too_many_beliefs_are_refused_naming_simulate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rhoplan.policies.MOST_BELIEFS", 3)
-    with pytest.raises(rp.LimitError, match=r"rhoplan\.simulate"):
-        rp.evaluate("tiger", cautious)
+def test_limits_of_evaluation_are_refused_or_lead_to_an_estimate() -> None:
+    with pytest.raises(rp.LimitError, match="simulate") as refused:
+        rp.evaluate("tiger", cautious, memory=1e3)
+    assert refused.value.code == "memory-limit"
+    with pytest.raises(rp.LimitError) as late:
+        rp.evaluate("tiger", cautious, seconds=0.0)
+    assert late.value.code == "time-limit"
+    score = rp.evaluate("tiger", cautious, memory=1e3, fallback="simulate")
+    assert score.kind == "estimated"
+    assert score.se["reward"] > 0
 
 
 def test_decide_reads_pairs_mappings_and_beliefs() -> None:
@@ -328,7 +334,7 @@ def test_an_agent_is_a_planner_with_an_objective() -> None:
     bits = rp.Lookahead(3).solve(tiger, rp.Objective(1.0, information_unit="bits")).value([0.5, 0.5])
     nats = rp.Lookahead(3).solve(tiger, rp.Objective(1 / math.log(2))).value([0.5, 0.5])
     assert bits == pytest.approx(nats, rel=1e-12)
-    assert rp.agent("planning-ig", planner=rp.MCTS(simulations=10)).solve(tiger).agent.planner.simulations == 10
+    assert rp.agent("planning-ig", planner=rp.MCTS(simulations=10)).solve(tiger).planner.simulations == 10
     with pytest.raises(rp.AgentError, match="information_weight"):
         rp.agent("efe", weight=2)
 

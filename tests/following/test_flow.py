@@ -12,13 +12,13 @@ import pytest
 
 import rhoplan
 from rhoplan import END, Action, Factor, Problem
+from rhoplan._old import followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.model.worlds import in_names_of
 from rhoplan.present.content import make_report
-from rhoplan.scoring import followed
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,14 @@ import pytest
 
 import rhoplan
 from rhoplan._old.graph import Graph
-from rhoplan._old.policy import ActionValue, GraphPolicy, action_values, decide, in_order
+from rhoplan._old.policy import GraphPolicy, action_values, in_order
 from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.planning.certified.solve import solve
+from rhoplan.planning.recommendation import ActionValue
 from rhoplan.scoring.steps import policy_steps
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from drawn import PLAN, plan_of, signal_table
-from rhoplan._old.policy import decide
 from rhoplan.advice.case import advise
+from rhoplan.agents.planned import decide
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import EvidenceError, TableError
 from rhoplan.io.model_file import parse_model, write_model

@@ -19,8 +19,9 @@ import pytest
 import rhoplan
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph, shared_graph
-from rhoplan._old.policy import GraphPolicy, decide
+from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import simulate
 from rhoplan.belief.situation import initial, observe

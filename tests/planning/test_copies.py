@@ -7,10 +7,10 @@ import pytest
 
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
-from rhoplan._old.policy import decide
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import parameters
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit

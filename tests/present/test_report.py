@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rhoplan._old.policy import decide
 from rhoplan.advice.words import chance, in_thousand, money, percent
 from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
 from rhoplan.app.cli import main
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model

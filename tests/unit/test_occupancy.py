@@ -1,10 +1,9 @@
-"""Exact evaluation on the belief graph: laws of the propagation, and the numbers of the engine that it replaces."""
+"""Exact evaluation on the belief graph: laws of the propagation."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,9 @@ import pytest
 
 import rhoplan
 from bridge import BoundAgent, make_agent
-from rhoplan._old.evaluate import ExactScore
-from rhoplan._old.evaluate import evaluate as old_evaluate
 from rhoplan.budget import Budget
 from rhoplan.evaluation import criteria
-from rhoplan.evaluation.exact import evaluate, policy_of, score
+from rhoplan.evaluation.exact import evaluate, score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
@@ -24,62 +21,6 @@ from rhoplan.model.tally import Tally
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.utility import FunctionUtility
-
-CASES: list[tuple[str, str, dict[str, Any]]] = [
-    ("tiger", "efe", {"horizon": 40}),
-    ("tiger", "planning-ig", {"horizon": 3, "precision": 0.3}),
-    ("testbed", "planning", {"horizon": 4}),
-    ("diagnosis", "info-gain", {"weight": 3.0, "unit": "bits"}),
-    ("bandit", "planning-ig", {"horizon": 2, "weight": 0.7, "utility": "negative-entropy"}),
-    ("tileworld:n=4", "efe", {"horizon": 2}),
-    ("drilling", "efe", {"horizon": 3, "discount": 0.9}),
-    ("navigation", "efe", {"horizon": 2}),
-    ("navigation:n=2", "nav-myopic", {}),
-    ("rocksample:n=5,k=3", "efe", {"horizon": 3}),
-    ("rocksample:n=5,k=3", "planning-ig", {"horizon": 1, "precision": 2.0}),
-    ("inspection:n=3", "epistemic-only", {"horizon": 2}),
-    ("chest-pain", "efe", {"horizon": 5}),
-    ("chest-pain", "epistemic-only", {"horizon": 2, "precision": 1.0}),
-    ("four-diseases", "planning-ig", {"horizon": 3, "weight": 20.0, "discount": 0.8}),
-    ("leak-search", "planning", {"horizon": 4}),
-]
-
-
-def assert_same(found: ExactScore, wanted: ExactScore) -> None:
-    for name in (field.name for field in fields(wanted) if field.name not in ("nodes", "dropped")):
-        mine, theirs = getattr(found, name), getattr(wanted, name)
-        if isinstance(theirs, Mapping):
-            mine, theirs = [mine[key] for key in theirs], list(theirs.values())
-        if isinstance(theirs, tuple):
-            length = max(len(mine), len(theirs))
-            mine, theirs = ([*row, *[0.0] * (length - len(row))] for row in (mine, theirs))
-        assert mine == pytest.approx(theirs, rel=1e-9, abs=1e-12, nan_ok=True), name
-
-
-@pytest.mark.parametrize(("spec", "name", "settings"), CASES)
-def test_scores_are_those_of_the_engine_that_this_replaces(spec: str, name: str, settings: dict[str, Any]) -> None:
-    problem = rhoplan.make(spec)
-    planner = {} if name in problem.rules else {"planner": "exact"}
-    agent = make_agent(name, problem, **settings, **planner)
-    cap = 6 if math.isfinite(agent.objective.inverse_temperature) else None
-
-    assert_same(evaluate(problem, agent, cap=cap), old_evaluate(problem, agent, cap=cap))
-
-
-@pytest.mark.parametrize(
-    ("spec", "world", "settings"),
-    [
-        ("tiger", "tiger:accuracy=0.6,cost=3", {"horizon": 4}),
-        ("diagnosis", "diagnosis:accuracy=0.65", {"horizon": 2, "precision": 3.0}),
-        ("drilling", "drilling:tap=0.7", {"horizon": 2}),
-        ("inspection:n=2", "inspection:n=2,prior=0.5,visual=0.6", {"horizon": 2}),
-    ],
-)
-def test_scores_in_another_world_are_the_same_too(spec: str, world: str, settings: dict[str, Any]) -> None:
-    problem, other = rhoplan.make(spec), rhoplan.make(world)
-    agent = make_agent("efe", problem, planner="exact", **settings)
-
-    assert_same(evaluate(problem, agent, world=other, cap=5), old_evaluate(problem, agent, world=other, cap=5))
 
 
 def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
@@ -97,14 +38,14 @@ def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
     agent = make_agent("epistemic-only", certain, horizon=1, weight=1.0, precision=1.0)
 
     with pytest.raises(rhoplan.ImpossibleEvidence, match="probability zero"):
-        evaluate(certain, agent, world=world, cap=3)
+        evaluate(certain, agent.policy(certain), world=world, max_steps=3)
 
 
 def follow(spec: str, steps: int, *, world: Problem | None = None, **settings: Any) -> Occupancy:
     problem = rhoplan.make(spec)
     agent = make_agent("planning-ig", problem, planner="exact", **settings)
     truth = None if world is None else BeliefGraph(in_names_of(problem, world))
-    return Occupancy(policy_of(agent, BeliefGraph(problem)), steps=steps, world=truth)
+    return Occupancy(agent.policy(problem).on(BeliefGraph(problem)), steps=steps, world=truth)
 
 
 @pytest.mark.parametrize("precision", [math.inf, 1.0])
@@ -126,7 +67,7 @@ def test_no_case_is_lost(spec: str, precision: float) -> None:
 def test_cases_that_are_dropped_are_counted() -> None:
     problem = rhoplan.make("tiger")
     agent = make_agent("efe", problem)
-    occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, negligible=1e-2)
+    occupancy = Occupancy(agent.policy(problem).on(BeliefGraph(problem)), steps=problem.cap, negligible=1e-2)
 
     ended = sum(layer.act_mass[layer.stops].sum() for layer in occupancy)
 
@@ -170,7 +111,7 @@ def test_criteria_of_layers_add_up_to_the_score() -> None:
     agent = make_agent("planning-ig", problem, horizon=4, weight=1.0)
     found = evaluate(problem, agent, world=world)
     graph = BeliefGraph(in_names_of(problem, world))
-    occupancy = Occupancy(policy_of(agent, BeliefGraph(problem)), steps=problem.cap, world=graph)
+    occupancy = Occupancy(agent.policy(problem).on(BeliefGraph(problem)), steps=problem.cap, world=graph)
     states = np.array(problem.states)
     counted = {
         "right": [Tally((one.name,), tuple(states[one.reward > 0].tolist())) for one in problem.commits],
