@@ -229,7 +229,7 @@ NAMES = {
     "Streams": "rhoplan.evaluation.streams:Streams",
     "episodes_on_graphs": "rhoplan.evaluation.simulate:simulate_episodes",
     "as_policy": "rhoplan.evaluation.bound_agents:as_policy",
-    "execute_module": "rhoplan.work.execute",
+    "parallel_module": "rhoplan.parallel",
     "Context": "rhoplan_paper.context:Context",
     "Pending": "rhoplan_paper.context:Pending",
     "score_job": "rhoplan_paper.context:score_job",
