@@ -1,7 +1,7 @@
 """One reproduction from start to end: own the folder, do the jobs, write every study at once, then the report.
 
-Jobs run on this machine's cores or on a Dask cluster (`rhoplan.parallel`), and every result is kept at once. Studies are
-built as soon as their jobs are done.
+Jobs run on this machine's cores or on a Dask cluster (`rhoplan.parallel`), and every result is kept at once. Studies
+are built as soon as their jobs are done.
 """
 
 from __future__ import annotations
