@@ -228,7 +228,7 @@ NAMES = {
     "BLOCK": "rhoplan.evaluation.streams:BLOCK",
     "Streams": "rhoplan.evaluation.streams:Streams",
     "episodes_on_graphs": "rhoplan.evaluation.simulate:simulate_episodes",
-    "execute_module": "rhoplan.work.execute",
+    "parallel_module": "rhoplan.parallel",
     "Context": "rhoplan_paper.context:Context",
     "Pending": "rhoplan_paper.context:Pending",
     "score_job": "rhoplan_paper.context:score_job",

@@ -156,7 +156,7 @@ def test_a_missing_package_is_not_taken_for_a_wrong_line(tmp_path: Path, monkeyp
     assert caught.value.name == "package_that_is_not_there"
 
 
-@pytest.mark.parametrize("name", ["Graph", "execute_module"])
+@pytest.mark.parametrize("name", ["Graph", "parallel_module"])
 def test_paths_and_statements_name_the_same_object(name: str) -> None:
     scope: dict[str, object] = {}
     exec(import_line(name), scope)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import make_agent, simulate_episodes, write_pomdp
+from bridge import make_agent, write_pomdp
 from bridge import solve_bounds as solve
 
 TIGER = rhoplan.make("tiger")
@@ -36,11 +36,6 @@ def test_names_of_problems_and_agents_are_accepted_and_other_things_refused(name
 def test_the_engine_takes_problems_only(take: Callable[[Any], Any]) -> None:
     with pytest.raises(rhoplan.RhoplanError, match=r"expected a problem, as rhoplan\.make gives it; found 'tiger'$"):
         take("tiger")
-
-
-def test_the_engine_takes_agents_only() -> None:
-    with pytest.raises(rhoplan.RhoplanError, match=r"expected an agent, as rhoplan\.agent gives it; found 'efe'$"):
-        simulate_episodes(TIGER, "efe")
 
 
 def test_a_problem_is_named_or_the_path_of_a_file(tmp_path: Path) -> None:

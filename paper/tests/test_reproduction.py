@@ -186,7 +186,7 @@ def test_a_dying_worker_takes_nothing_with_it(tmp_path: Path, monkeypatch: pytes
     first, outcome = next(executed)
     seen[first] = outcome
     for child in _children(os.getpid()):
-        if "spawn_main" in child[1]:
+        if "loky" in child[1] and "resource_tracker" not in child[1]:
             os.kill(child[0], signal.SIGKILL)
     seen.update(dict(executed))
     assert set(seen) == set(jobs)
@@ -265,7 +265,7 @@ def test_jobs_on_a_dask_cluster_with_a_worker_killed(clean: Path, tmp_path: Path
 
 def test_a_missing_cluster_is_one_clear_line(tmp_path: Path) -> None:
     pytest.importorskip("distributed", reason="needs the extra `cluster`")
-    soon = f"{import_line('execute_module')}; execute_module.ANSWERS_WITHIN = 1; {import_line('main')}; main()"
+    soon = f"{import_line('parallel_module')}; parallel_module.ANSWERS_WITHIN = 1; {import_line('main')}; main()"
     command = [sys.executable, "-c", soon, "reproduce", "testbed", "--out", str(tmp_path)]
     done = subprocess.run(
         [*command, "--cluster", "tcp://127.0.0.1:1"], capture_output=True, text=True, check=False, timeout=PATIENCE

@@ -1,24 +1,27 @@
-"""Any Problem as a gymnasium.Env: the world that draws the hidden state and the outcomes, without an agent.
+"""Any problem as a `gymnasium.Env`: the true model that draws hidden states and observations, without an agent.
 
 Importing this module registers every registered problem: `gymnasium.make("rhoplan/Diagnosis-v0", n=8)` after
 `import rhoplan.gym`, or `gymnasium.make("rhoplan.gym:rhoplan/Diagnosis-v0", n=8)` without it. (Gymnasium 1.0 and later
 read no entry points, so an import has to happen somewhere.)
 
-    action        a number; `action_names` says which action it stands for. Actions of every visible state have one, in
-                  the order of the problem's menus: tests, then commits, where the problem is observe-then-commit.
-    observation   of an observe-then-commit problem: the number of the outcome, 0 for "nothing"; `outcome_names` says
-                  which outcome it stands for. Of any other problem: a dict with that number under "outcome" and the
-                  visible state under "visible": its number, `visible_states` says which it stands for; or, where there
-                  are more than can be listed, its own whole numbers (END is -1 throughout).
+    action        a number; `action_names` says which action it is. Actions of every observable state have one, in the
+                  order of the problem's menus: tests, then terminal actions, if the problem observes, then commits.
+    observation   "outcome": the number of the last observation, 0 for none; `outcome_names` has their names. Unless
+                  the problem observes, then commits, a dict of that number, "outcome", and the observable state,
+                  "visible": its number in `visible_states`; or, if there are more than can be listed, its own whole
+                  numbers (END is -1 throughout).
+                  "belief": the Bayesian belief, a block of probabilities for each hidden factor. It stays as it
+                  was when a terminal action ends the episode.
     reward        what the action pays in the true hidden state (minus the cost, for a test).
-    terminated    the action led to END. truncated: `cap` steps are over without that; never both.
-    info          outcome (name, None after reset), actions (names on the menu now), action_mask (int8, one per action,
-                  as `action_space.sample(mask)` takes it), visible (the visible state itself). The hidden state is told
-                  only with reveal_state=True.
+    terminated    the action led to END. `make_env` and `gymnasium.make` wrap the environment in a `TimeLimit`, which
+                  truncates episodes after `cap` steps.
+    info          outcome (name, None after reset), actions (names of those available), action_mask (int8, one per
+                  action, as `action_space.sample(mask)` takes it), visible (the observable state). The hidden state is
+                  in it only with reveal_state=True.
 
-An action that the mask rules out does nothing, as in Gymnasium's own Taxi: nothing is drawn and nothing seen, the step
-counts, and it pays the least that anything on the menu could have paid, at most 0. So it is never the cheap way to sit
-an episode out. strict=True makes it a ValueError instead.
+An action that is not available does nothing, as in Gymnasium's own Taxi: nothing is drawn and nothing observed, the
+step counts, and it pays the least that any available action could have paid, at most 0. So it is never the cheap way to
+sit an episode out. strict=True makes it a ValueError instead.
 
 The draws follow `rhoplan.belief.draws`. The names of an episode's outcomes are what `Belief.update` takes.
 """
@@ -32,46 +35,45 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.draws import draw_outcome, draw_state
+from rhoplan.belief.belief import Belief
+from rhoplan.belief.draws import draw_state
 from rhoplan.errors import MissingExtra
-from rhoplan.model.payments import paid
+from rhoplan.evaluation.environment import Environment
 from rhoplan.model.problem import END, Action, Problem, Visible
-from rhoplan.model.sparse import row
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 try:
     import gymnasium
     from gymnasium import spaces
     from gymnasium.error import ResetNeeded
+    from gymnasium.wrappers import TimeLimit
 except ModuleNotFoundError:
     raise MissingExtra("rhoplan.gym", "gymnasium") from None
 
-Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]]
+Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]] | NDArray[np.float64]
 
 NOTHING = 0
-"""The observation before any action, and after one that was not on the menu."""
+"""The observation before any action, and after one that was not available."""
 
 VISIBLE_LIMIT = 10_000
-"""Visible states that are listed at most when the spaces are built: a second of work."""
+"""Observable states that are listed at most when the spaces are built: a second of work."""
 
 DIVE = 2_000
-"""Visible states met going deep, for the names of actions that the nearest VISIBLE_LIMIT states do not offer."""
+"""Observable states met going deep, for the names of actions that the nearest VISIBLE_LIMIT states do not offer."""
 
 LARGEST_NUMBER = 2**62
-"""Most that a number of a visible state may be where states are too many to list; an int64 holds it."""
+"""Most that a number of an observable state may be where states are too many to list; an int64 holds it."""
 
 SPELLING = {"rocksample": "RockSample"}
 """Words of problem names that have a capital inside."""
 
 
 class ProblemEnv(gymnasium.Env[Observation, np.int64]):
-    """The world of `problem` (a Problem, or what `rhoplan.make` takes); see the module's text for what is what.
+    """The true model `problem` (a Problem, or what `rhoplan.make` takes) as an environment without a time limit.
 
-    cap: steps after which an episode is truncated, the problem's own by default. An action that ends the episode on
-    that very step terminates it and does not truncate it.
-    reveal_state: puts the names of the hidden state, one per factor, into info["state"].
-    strict: refuses an action that is not on the menu, instead of making it cost.
-    parameters: of the registered problem that `problem` names.
+    observation: "outcome" or "belief". reveal_state: puts the names of the hidden state, one per factor, into
+    info["state"]. strict: refuses an action that is not available, instead of making it cost. parameters: of the
+    registered problem that `problem` names.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - gymnasium declares it per instance
@@ -80,40 +82,30 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         self,
         problem: Problem | str,
         *,
-        cap: int | None = None,
+        observation: str = "outcome",
         reveal_state: bool = False,
         strict: bool = False,
         render_mode: str | None = None,
         **parameters: object,
     ) -> None:
         self.problem = _problem(problem, parameters)
-        self.cap = self.problem.cap if cap is None else cap
-        if self.cap < 1:
-            raise ValueError(f"cap must be at least 1 step; it is {self.cap}")
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ValueError(f"render_mode must be None or 'ansi'; it is {render_mode!r}")
-        self.reveal_state = reveal_state
-        self.strict = strict
-        self.render_mode = render_mode
+        if observation not in ("outcome", "belief"):
+            raise ValueError(f"observation must be 'outcome' or 'belief'; it is {observation!r}")
+        self.observes_belief = observation == "belief"
+        self.reveal_state, self.strict, self.render_mode = reveal_state, strict, render_mode
         self.action_names, self.outcome_names, self.visible_states = _names(self.problem)
         self._action_numbers = {name: number for number, name in enumerate(self.action_names)}
         self._outcome_numbers = {name: number for number, name in enumerate(self.outcome_names, start=1)}
         self._visible_numbers = {visible: number for number, visible in enumerate(self.visible_states or ())}
         self.action_space = spaces.Discrete(len(self.action_names))
-        outcome_space = spaces.Discrete(1 + len(self.outcome_names))
-        visible_space: spaces.Space[Any] = (
-            spaces.Box(-1, LARGEST_NUMBER, _whole_numbers(self.problem).shape, np.int64)
-            if self.visible_states is None
-            else spaces.Discrete(len(self.visible_states))
-        )
-        self.observation_space: spaces.Space[Any] = (
-            outcome_space
-            if self.problem.listed is not None
-            else spaces.Dict({"outcome": outcome_space, "visible": visible_space})
-        )
+        self.observation_space = self._space()
         self._menus: dict[Visible, dict[str, Action]] = {}
+        states = np.zeros((1, len(self.problem.factors)), dtype=np.int64)
+        self._world = Environment(self.problem, states, lambda episodes: self.np_random.random(len(episodes)))
         self._visible: Visible = END
-        self._state: list[int] = []
+        self._belief: Belief | None = None
         self._steps: list[tuple[str, str, float]] = []
         self._verdict = "not started"
 
@@ -125,30 +117,33 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         options: {"state": name, or one name per factor} sets the hidden state instead of drawing it.
         """
         super().reset(seed=seed)
-        self._state = self._chosen_state(options or {})
+        self._world.states[0] = self._chosen_state(options or {})
         self._visible = self.problem.start
-        self._steps = []
-        self._verdict = ""
+        self._belief = self.problem.belief() if self.observes_belief else None
+        self._steps, self._verdict = [], ""
         return self._observation(None), self._info(None)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Take an action; draws its outcome, then the change of the hidden state, each only where it is left open.
+        """Take an action; draws its observation, then the change of the hidden state, each only if it is not certain.
 
-        ValueError where there is no such action, ResetNeeded where no episode runs.
+        ValueError if there is no such action, ResetNeeded if no episode runs.
         """
         if self._verdict:
             raise ResetNeeded(f"the episode of '{self.problem.name}' is {self._verdict}: call reset() first")
-        taken = self._on_menu(action)
+        taken = self._available(action)
         outcome: str | None = None
-        if taken is None:  # not on the menu: it shows nothing, and pays the least that the menu could have paid
+        if taken is None:
             reward = min([0.0, *(float(other.worst.min()) for other in self._menu().values())])
         else:
-            outcome, reward = self._take(taken)
+            done = self._world.take(taken, np.zeros(1, dtype=np.int64))
+            place, reward = int(done.observation[0]), float(done.reward[0])
+            outcome, self._visible = taken.outcomes[place], taken.leads_to[place]
+            if self._belief is not None and not taken.ends_episode:
+                self._belief = self._belief.update(taken.name, outcome)
         self._steps.append((self.action_names[action], outcome or "not on the menu", reward))
         terminated = self._visible is END
-        truncated = not terminated and len(self._steps) >= self.cap
-        self._verdict = "over" if terminated else "cut off" if truncated else ""
-        return self._observation(outcome), reward, terminated, truncated, self._info(outcome)
+        self._verdict = "over" if terminated else ""
+        return self._observation(outcome), reward, terminated, False, self._info(outcome)
 
     def render(self) -> str | None:
         """The episode so far as text, with render_mode="ansi"."""
@@ -163,6 +158,19 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         total = sum(reward for _, _, reward in self._steps)
         lines.append(f"      {total:+g} {self.problem.unit}{f', {self._verdict}' if self._verdict else ''}")
         return "\n".join(lines)
+
+    def _space(self) -> spaces.Space[Any]:
+        if self.observes_belief:
+            return spaces.Box(0.0, 1.0, (sum(len(factor.states) for factor in self.problem.factors),), np.float64)
+        outcome = spaces.Discrete(1 + len(self.outcome_names))
+        if self.problem.listed is not None:
+            return outcome
+        visible: spaces.Space[Any]
+        if self.visible_states is None:
+            visible = spaces.Box(-1, LARGEST_NUMBER, _whole_numbers(self.problem).shape, np.int64)
+        else:
+            visible = spaces.Discrete(len(self.visible_states))
+        return spaces.Dict({"outcome": outcome, "visible": visible})
 
     def _chosen_state(self, options: dict[str, Any]) -> list[int]:
         if unknown := options.keys() - {"state"}:
@@ -179,18 +187,6 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
                 raise ValueError(f"factor '{factor.name}' has no state '{name}'; it has {', '.join(factor.states)}")
         return [factor.states.index(name) for factor, name in zip(factors, names, strict=True)]
 
-    def _take(self, taken: Action) -> tuple[str, float]:
-        """What the world does: the name of the outcome, and the reward."""
-        state = self._state[taken.factor]
-        reward = float(taken.reward[state])
-        outcome = draw_outcome(self.np_random, taken.likelihood[state])
-        if taken.transition is not None:
-            self._state[taken.factor] = draw_outcome(self.np_random, row(taken.transition, outcome, state))
-        if taken.pays is not None:
-            reward = float(paid(taken.pays, *(np.array([n]) for n in (outcome, state, self._state[taken.factor])))[0])
-        self._visible = taken.leads_to[outcome]
-        return taken.outcomes[outcome], reward
-
     def _menu(self) -> dict[str, Action]:
         if self._visible not in self._menus:
             actions = () if self._visible is END else self.problem.menu(self._visible)
@@ -203,8 +199,8 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
             self._menus[self._visible] = {action.name: action for action in actions}
         return self._menus[self._visible]
 
-    def _on_menu(self, action: np.int64 | int) -> Action | None:
-        """The action of that number; None where the menu does not have it now."""
+    def _available(self, action: np.int64 | int) -> Action | None:
+        """The action of that number; None if it is not available now."""
         menu, known = self._menu(), self.action_space.contains(action)
         if known and (not self.strict or self.action_names[action] in menu):
             return menu.get(self.action_names[action])
@@ -216,6 +212,8 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         raise ValueError(f"{rule}; it is {action!r}; allowed now are {allowed}")
 
     def _observation(self, outcome: str | None) -> Observation:
+        if self._belief is not None:
+            return np.concatenate(self._belief.situation.beliefs)
         number = np.int64(NOTHING if outcome is None else self._outcome_numbers[outcome])
         if not isinstance(self.observation_space, spaces.Dict):
             return number
@@ -230,17 +228,22 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         mask[[self._action_numbers[name] for name in allowed]] = 1
         info = {"outcome": outcome, "actions": allowed, "action_mask": mask, "visible": self._visible}
         if self.reveal_state:
-            held = zip(self.problem.factors, self._state, strict=True)
+            held = zip(self.problem.factors, self._world.states[0], strict=True)
             info["state"] = tuple(factor.states[state] for factor, state in held)
         return info
 
 
-def make_env(spec: str, **settings: Any) -> ProblemEnv:
-    """The environment of the problem that `spec` names, e.g. `diagnosis:n=8` or a model file, without any wrapper.
+def make_env(
+    problem: Problem | str, *, cap: int | None = None, **settings: Any
+) -> gymnasium.Env[Observation, np.int64]:
+    """The environment of `problem`, or of what it names: `diagnosis:n=8` or a model file; with a time limit.
 
-    settings: those of `ProblemEnv`.
+    cap: steps after which an episode is truncated, the problem's own by default. settings: those of `ProblemEnv`.
     """
-    return ProblemEnv(make(spec), **settings)
+    env = ProblemEnv(problem, **settings)
+    if cap is not None and cap < 1:
+        raise ValueError(f"cap must be at least 1 step; it is {cap}")
+    return TimeLimit(env, env.problem.cap if cap is None else cap)
 
 
 def environment_id(name: str) -> str:
@@ -252,7 +255,7 @@ def register_environments() -> None:
     """Make every registered problem known to gymnasium, unless it is already. No problem is built for that."""
     for name in PROBLEMS:
         if environment_id(name) not in gymnasium.registry:
-            gymnasium.register(environment_id(name), entry_point="rhoplan.gym:ProblemEnv", kwargs={"problem": name})
+            gymnasium.register(environment_id(name), entry_point="rhoplan.gym:make_env", kwargs={"problem": name})
 
 
 def _problem(problem: Problem | str, parameters: dict[str, object]) -> Problem:

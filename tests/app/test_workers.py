@@ -26,7 +26,7 @@ from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.worker import Answer, Job, Shelf, answer
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.work.processes import begin_as_child
+from rhoplan.parallel import begin_as_child
 from serving import PATIENCE
 
 MEMORY = 800_000_000

@@ -22,7 +22,7 @@ from bridge import (
 from bridge import decide_at as decide
 from bridge import estimate as simulate
 from rhoplan import END, Problem, ProblemError
-from rhoplan.gym import ProblemEnv
+from rhoplan.gym import make_env
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
 ROCKSAMPLE = {
@@ -291,12 +291,13 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
     agent = make_agent("efe", problem, horizon=2)
     rows = simulate_episodes(problem, agent, seeds=[42], episodes=20, max_steps=40)
     for number in range(20):
-        env = ProblemEnv(problem, cap=40)
+        env = make_env(problem, cap=40)
+        names = env.unwrapped.action_names
         env.reset(seed=420000 + number)
         situation, total, over = initial(problem), 0.0, False
         while not over:
             choice = decide(problem, agent, situation).choice
-            _, reward, terminated, truncated, info = env.step(env.action_names.index(choice))
+            _, reward, terminated, truncated, info = env.step(names.index(choice))
             total, over = total + reward, terminated or truncated
             if not over:
                 action = next(a for a in problem.menu(situation.visible) if a.name == choice)

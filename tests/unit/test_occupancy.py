@@ -11,9 +11,10 @@ import pytest
 
 import rhoplan
 from bridge import BoundAgent, make_agent
+from rhoplan.api import evaluate
 from rhoplan.budget import Budget
-from rhoplan.evaluation import criteria
-from rhoplan.evaluation.exact import evaluate, score
+from rhoplan.evaluation import criteria, exact
+from rhoplan.evaluation.exact import score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
@@ -38,7 +39,7 @@ def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
     agent = make_agent("epistemic-only", certain, horizon=1, weight=1.0, precision=1.0)
 
     with pytest.raises(rhoplan.ImpossibleEvidence, match="probability zero"):
-        evaluate(certain, agent.policy(certain), world=world, max_steps=3)
+        evaluate(certain, agent, world=world, max_steps=3)
 
 
 def follow(spec: str, steps: int, *, world: Problem | None = None, **settings: Any) -> Occupancy:
@@ -169,7 +170,8 @@ def test_one_graph_serves_several_agents() -> None:
     for weight in (0.0, 1.0, 20.0):
         agent = make_agent("planning-ig", problem, weight=weight)
         shared = score(LookaheadOnGraph(graph, agent.objective, agent.planner.horizon), steps=problem.cap)
-        assert_same(shared, evaluate(problem, agent))
+        alone = evaluate(problem, agent)
+        assert (shared.reward, shared.reward_sd) == pytest.approx((alone.reward, alone.reward_sd))
 
 
 def test_a_utility_that_is_not_finite_is_refused() -> None:
@@ -185,9 +187,9 @@ def test_budgets_and_caps_are_checked() -> None:
     agent = make_agent("efe", problem)
 
     with pytest.raises(rhoplan.LimitError, match="nodes"):
-        evaluate(problem, agent, budget=Budget(nodes=100))
-    with pytest.raises(rhoplan.AgentError, match="cap"):
-        evaluate(problem, agent, cap=0)
+        exact.evaluate(problem, agent.policy(problem), budget=Budget(nodes=100))
+    with pytest.raises(rhoplan.AgentError, match="max_steps"):
+        evaluate(problem, agent, max_steps=0)
 
 
 def test_a_fixed_menu_without_terminal_actions_is_cut_off() -> None:

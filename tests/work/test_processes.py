@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rhoplan.work.execute import on_this_machine
+from rhoplan.parallel import run_jobs
 from serving import PATIENCE, children, eventually, is_alive
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes as Linux shows them")
@@ -35,7 +35,7 @@ def works_for_ever(much: str, job: Marked) -> dict[str, str]:
 def begin(folder: str) -> None:
     """Two jobs without an end, each in a process of its own, with more to hand on than a pipe holds."""
     run = partial(works_for_ever, "much" * 10**6)
-    for _ in on_this_machine(2, run)([Marked("a", folder), Marked("b", folder)]):
+    for _ in run_jobs(run, [Marked("a", folder), Marked("b", folder)], workers=2):
         pass
 
 

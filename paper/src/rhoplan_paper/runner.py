@@ -1,7 +1,7 @@
 """One reproduction from start to end: own the folder, do the jobs, write every study at once, then the report.
 
-Jobs run on this machine's cores or on a Dask cluster (`rhoplan.work`), and every result is kept at once. Studies are
-built as soon as their jobs are done.
+Jobs run on this machine's cores or on a Dask cluster (`rhoplan.parallel`), and every result is kept at once. Studies
+are built as soon as their jobs are done.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from rhoplan.files import write_text
-from rhoplan.work import execute
+from rhoplan.parallel import run_jobs
 from rhoplan_paper.context import Context, Pending
 from rhoplan_paper.jobs import Job, run_job
 from rhoplan_paper.report.output import write_manifest, write_study, write_verdicts
@@ -144,9 +144,9 @@ def _try(
 
 def on_this_machine(workers: int) -> Execute:
     """Execute jobs in `workers` processes, or in this one where there is one worker."""
-    return execute.on_this_machine(workers, run_job)
+    return lambda jobs: run_jobs(run_job, jobs, workers=workers)
 
 
 def on_cluster(address: str) -> Execute:
     """Execute jobs on the Dask cluster whose scheduler listens at `address`."""
-    return execute.on_cluster(address, run_job)
+    return lambda jobs: run_jobs(run_job, jobs, cluster=address)

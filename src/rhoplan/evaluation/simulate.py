@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from statistics import NormalDist
 from typing import Any
@@ -26,8 +27,8 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import Problem
 from rhoplan.model.reach import cut_off_worth
 from rhoplan.model.worlds import check_world, in_names_of
+from rhoplan.parallel import run_jobs
 from rhoplan.planning.policy import Policy
-from rhoplan.work.processes import process_pool, quiet_start
 
 EXACT_NODES = 20_000
 """Nodes up to which the exact score is computed beside a simulation: well below a second."""
@@ -37,6 +38,9 @@ CONFIDENCE = 0.95
 
 ONE_SE = math.erf(math.sqrt(0.5))
 """Share of a normal distribution within one standard error."""
+
+Batch = tuple[int, int, int]
+"""Seed, first episode and the one after the last."""
 
 Progress = Callable[[int], None]
 """Called with the number of episodes done since the last call."""
@@ -52,11 +56,14 @@ def simulate(
     max_steps: int | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
+    cluster: str | None = None,
 ) -> Score:
-    """The Score of `policy`, which believes in `problem`, from `episodes` episodes for each of `seeds` in `world`."""
-    rows = simulate_episodes(
-        problem, policy, world=world, seeds=seeds, episodes=episodes, max_steps=max_steps, jobs=jobs, progress=progress
-    )
+    """The Score of `policy`, which believes in `problem`, from `episodes` episodes for each of `seeds` in `world`.
+
+    jobs: processes on this machine. cluster: address of the scheduler of a Dask cluster to use instead.
+    """
+    where: dict[str, Any] = {"jobs": jobs, "cluster": cluster, "progress": progress}
+    rows = simulate_episodes(problem, policy, world=world, seeds=seeds, episodes=episodes, max_steps=max_steps, **where)
     steps = problem.cap if max_steps is None else max_steps
     found = cheap_score(problem, policy, world=world, max_steps=steps)
     return summarise(rows, tuple(seeds), world=world or problem, max_steps=steps, exact=found)
@@ -72,9 +79,10 @@ def simulate_episodes(
     max_steps: int | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
+    cluster: str | None = None,
     settings: RolloutSettings | None = None,
 ) -> Episodes:
-    """The episodes themselves. The result does not depend on `jobs`."""
+    """The episodes themselves. The result does not depend on where they are simulated."""
     expect(problem, Problem, "make")
     check_seeds(seeds, episodes)
     if jobs < 1:
@@ -82,12 +90,12 @@ def simulate_episodes(
     rollout = _rollout(problem, policy, world, max_steps, settings or RolloutSettings())
     size = rollout.settings.batch_for(problem)
     batches = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
-    parts = []
-    for (_, first, last), part in zip(batches, _run(rollout, batches, jobs), strict=True):
-        parts.append(part)
+    parts: dict[Batch, Episodes] = {}
+    for batch, part in run_jobs(partial(_episodes, rollout), batches, workers=jobs, cluster=cluster):
+        parts[batch] = part
         if progress:
-            progress(last - first)
-    return Episodes.joined(parts)
+            progress(len(part))
+    return Episodes.joined([parts[batch] for batch in batches])
 
 
 def episode(
@@ -186,6 +194,10 @@ def _rollout(
     return Rollout(problem, policy, world or problem, steps, settings)
 
 
+def _episodes(rollout: Rollout, batch: Batch) -> Episodes:
+    return rollout.episodes(*batch)
+
+
 def _sample_sd(values: NDArray[np.generic]) -> float:
     numbers = values.astype(float)
     return float(numbers.std(ddof=1)) if len(numbers) > 1 and bool(np.all(np.isfinite(numbers))) else math.nan
@@ -227,29 +239,3 @@ def _unseen_loss(rows: Episodes) -> UnseenLoss | None:
 
 def _refused(message: str, field: str) -> AgentError:
     return AgentError(message, field=(field,), code="setting-range")
-
-
-BatchRange = tuple[int, int, int]
-
-
-def _run(rollout: Rollout, batches: list[BatchRange], jobs: int) -> Iterator[Episodes]:
-    if jobs == 1 or len(batches) == 1:
-        yield from (rollout.episodes(*batch) for batch in batches)
-        return
-    with process_pool(min(jobs, len(batches)), _start_worker, rollout) as pool:
-        with quiet_start():
-            found = pool.map(_work, batches)
-        yield from found
-
-
-_worker: Rollout | None = None
-
-
-def _start_worker(rollout: Any) -> None:
-    global _worker
-    _worker = rollout
-
-
-def _work(batch: BatchRange) -> Episodes:
-    assert _worker is not None
-    return _worker.episodes(*batch)

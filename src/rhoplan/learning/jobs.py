@@ -26,8 +26,8 @@ from rhoplan.learning.choose import Split, choose
 from rhoplan.learning.folds import POLICY, Fold, Held, Splitting, score_split
 from rhoplan.learning.plan import Plan
 from rhoplan.learning.stopped import Stopped
+from rhoplan.parallel import run_jobs
 from rhoplan.version import __version__
-from rhoplan.work.execute import on_cluster, on_this_machine
 from rhoplan.work.fingerprint import fingerprint
 from rhoplan.work.store import Store
 
@@ -74,13 +74,12 @@ def score_all(
     work = partial(do_part, cases, splitting, splits, seed, grid, second)
     run = digest(cases, splitting, seed=seed, grid=grid, second=second)
     parts = [Part(run, number) for number in (*range(len(splits)), EVERYBODY)]
-    execute = on_cluster(cluster, work) if cluster else on_this_machine(jobs, work)
     store = Kept(keep / "learn") if keep is not None else None
     with store.locked() if store else nullcontext():
         found = {part: kept for part in parts if store and (kept := store.get(part))}
         tell(len(found), len(parts))
         left = [part for part in parts if part not in found]
-        for part, outcome in execute(left) if left else ():
+        for part, outcome in run_jobs(work, left, workers=jobs, cluster=cluster):
             if store:
                 store.put(part, outcome)
             found[part] = outcome

@@ -56,6 +56,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 @option("--episodes", type=int, default=1000, help="Episodes for each seed.")
 @click.option("--cap", type=click.IntRange(min=1), help="Steps after which an episode is cut off.  [default: 200]")
 @option("--jobs", type=int, default=1, help="Processes to use.")
+@click.option("--cluster", metavar="ADDRESS", help="Work on the Dask cluster whose scheduler listens at ADDRESS.")
 @with_agents
 @json_option
 def simulate_command(

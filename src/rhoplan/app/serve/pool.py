@@ -20,7 +20,7 @@ from multiprocessing.process import BaseProcess
 from rhoplan.app.serve.refusals import Reply, busy, ending, lost, over_memory, over_time
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.worker import Answer, Job, Progress, Tell, address_space, work
-from rhoplan.work.processes import without_interrupts
+from rhoplan.parallel import without_interrupts
 
 CHECK = "check"
 """The task that only reads a model."""

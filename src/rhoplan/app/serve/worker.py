@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from rhoplan.app.serve.refusals import Reply, over_memory, refusal, refused, success
 from rhoplan.app.serve.settings import Settings
 from rhoplan.app.serve.sources import Source
-from rhoplan.work.processes import begin_as_child
+from rhoplan.parallel import begin_as_child
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Adviser

@@ -1,0 +1,146 @@
+"""Jobs on the processes of this machine (joblib with loky) or on a Dask cluster, results as they are done.
+
+Workers leave ctrl-C to the process that started them and end with it, however it ends: a process that is killed cannot
+end its children, so each worker asks the system to be ended with its parent where the system can do that, and watches
+its parent in any case.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from rhoplan.errors import MissingExtra, RhoplanError
+
+PR_SET_PDEATHSIG = 1
+"""Of Linux's prctl: the signal that a process gets when the thread that started it ends."""
+
+ENDING = (signal.SIGINT, signal.SIGTERM)
+
+TRIES = 3
+"""How often a job is begun again after a worker died under it."""
+
+ANSWERS_WITHIN = 20
+"""Seconds in which the scheduler of a cluster must answer."""
+
+WATCH_SECONDS = 1.0
+"""How often a worker looks whether its parent is alive."""
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class WorkerLost(RhoplanError):
+    """Workers kept dying under a job."""
+
+    code = "worker-lost"
+
+
+def run_jobs(
+    run: Callable[[Job], Result], jobs: Sequence[Job], *, workers: int = 1, cluster: str | None = None
+) -> Iterator[tuple[Job, Result]]:
+    """Each of `jobs`, which are distinct and hashable, with what `run` returns for it, in the order they are done.
+
+    run: what all jobs need may be in it (a partial function). workers: processes on this machine; with 1 the jobs are
+    done here, in order. cluster: address of the scheduler of a Dask cluster to use instead. A worker that dies takes
+    nothing finished with it: its jobs are done again.
+    """
+    if cluster is not None:
+        yield from _on_cluster(run, jobs, cluster)
+    elif workers == 1 or len(jobs) == 1:
+        yield from ((job, run(job)) for job in jobs)
+    else:
+        yield from _on_this_machine(run, jobs, workers)
+
+
+def _on_this_machine(run: Callable[[Job], Result], jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Result]]:
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import BrokenProcessPool
+
+    left, tries = dict.fromkeys(jobs), dict.fromkeys(jobs, 0)
+    while left:
+        settings = {"initializer": begin_as_child, "inner_max_num_threads": 1}
+        with parallel_config("loky", n_jobs=min(workers, len(left)), **settings):
+            pool = Parallel(return_as="generator_unordered", batch_size=1)
+        try:
+            with without_interrupts():
+                results = pool(delayed(_job_and_result)(run, job) for job in list(left))
+            for job, result in results:
+                del left[job]
+                yield job, result
+        except BrokenProcessPool:
+            first = next(iter(left))
+            tries[first] += 1
+            if tries[first] >= TRIES:
+                raise WorkerLost(
+                    f"a worker died {TRIES} times while {len(left)} jobs were left, such as {first}"
+                ) from None
+
+
+def _on_cluster(run: Callable[[Job], Result], jobs: Sequence[Job], address: str) -> Iterator[tuple[Job, Result]]:
+    try:
+        from dask.distributed import Client
+    except ModuleNotFoundError:
+        raise MissingExtra("--cluster", "distributed") from None
+    from joblib import Parallel, delayed, parallel_config
+
+    try:
+        client = Client(address, timeout=ANSWERS_WITHIN)
+    except (OSError, ValueError) as error:
+        raise RhoplanError(f"there is no Dask scheduler at '{address}': {error}") from None
+    with client, parallel_config("dask", client=client, scatter=[run], retries=TRIES):
+        yield from Parallel(n_jobs=-1, return_as="generator_unordered", batch_size=1)(
+            delayed(_job_and_result)(run, job) for job in jobs
+        )
+
+
+def _job_and_result(run: Callable[[Job], Result], job: Job) -> tuple[Job, Result]:
+    return job, run(job)
+
+
+def begin_as_child() -> None:
+    """What a process does first that works for another: ctrl-C is for its parent, and it ends when its parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # see `without_interrupts`
+    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True, name="parent").start()
+    if sys.platform == "linux":  # a compiled loop lets no other thread run, so the watch alone may come late
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _watch(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Ctrl-C and SIGTERM inside are felt at the end; processes started inside never feel a ctrl-C.
+
+    A process that is ended while it hands on to another what that one needs would leave it with half of it. Children
+    inherit what is blocked; here a signal may reach another thread, so it is put off as well.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    felt: list[int] = []
+    main = threading.current_thread() is threading.main_thread()
+    own = {one: signal.signal(one, lambda number, _: felt.append(number)) for one in ENDING} if main else {}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for one, handler in own.items():
+            signal.signal(one, signal.SIG_DFL if handler is None else handler)
+        for number in felt:
+            signal.raise_signal(number)
