@@ -30,7 +30,7 @@ from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.errands.places import Survey, survey
 from rhoplan.planning.errands.route import errands_in_order, first_errands, good_order
 from rhoplan.planning.exact import Plan
-from rhoplan.planning.search.tree import TreeSearch
+from rhoplan.planning.tree_search import TreeSearch
 from rhoplan.planning.utility import Information
 from rhoplan.scoring.simulate import simulate, simulate_episodes
 
@@ -958,7 +958,7 @@ def test_every_decision_of_every_episode_has_a_search_of_its_own(monkeypatch):
     # Twelve first decisions in the same situation: were it one search, they would be one.
     policy = GraphPolicy(shared_graph(problem), agent)
     first = [seed for seed in seeds if seed[-1] == 0]
-    found = [policy.chooser.search(policy.graph.root, seed).going_values[0] for seed in first]
+    found = [policy.chooser.search(policy.graph.root, seed).values[-1] for seed in first]
     assert len(found) == 12
     assert len(set(found)) > 1
 

@@ -17,7 +17,7 @@ from rhoplan.model.problem import Array, Ids
 from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
-    from rhoplan.planning.search.tree import SearchResult, TreeSearch
+    from rhoplan.planning.tree_search import SearchResult, TreeSearch
 
 
 class Searching(Chooser):
@@ -29,36 +29,44 @@ class Searching(Chooser):
 
     @cached_property
     def _tree(self) -> TreeSearch:
-        from rhoplan.planning.search.tree import TreeSearch
+        from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
-        return TreeSearch(
-            self.graph.problem,
-            method=self.planner.name,
-            depth=self.depth + self.planner.deeper,
-            weight=self.objective.weight_per_nat,
-            discount=self.objective.discount_factor,
-            exploration=self.planner.exploration,
+        planner, aim = self.planner, self.objective
+        settings = TreeSearchSettings(
+            planner.name,
+            planner.horizon,
+            simulations=planner.simulations,
+            seconds=planner.seconds,
+            exploration=planner.exploration,
         )
+        return TreeSearch(self.graph.problem, settings, weight=aim.weight_per_nat, discount=aim.discount_factor)
 
     def search(self, node: int, seed: Seed) -> SearchResult:
         """What the search finds at `node`."""
-        situation, planner = self.graph.situation(node), self.planner
-        return self._tree.run(situation, simulations=planner.simulations, seconds=planner.seconds, seed=seed)
+        return self._tree.run(self.graph.situation(node), seed=seed)
+
+    def _slot_and_ending(self, node: int, found: SearchResult) -> tuple[int, int]:
+        terminal = len(self.graph.menus[self.graph.visible[node]].ending)
+        if found.place >= terminal:
+            return found.place - terminal, int(found.values[:terminal].argmax()) if terminal else -1
+        return -1, found.place
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
         self.graph.expand(np.unique(nodes))
-        found = [self.search(node, seed) for node, seed in zip(nodes.tolist(), seeds, strict=True)]
-        return np.array([result.choice for result in found]), np.array([result.ending for result in found])
+        every = zip(nodes.tolist(), seeds, strict=True)
+        found = np.array([self._slot_and_ending(node, self.search(node, seed)) for node, seed in every])
+        return found[:, 0], found[:, 1]
 
     def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
         found = self.search(node, seed)
-        slots = len(found.going_values)
+        going = found.values[len(self.graph.menus[self.graph.visible[node]].ending) :]
+        slots = len(going)
         bonus = self.plan.utility.going(self.graph, np.array([node]))[0]
-        later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
+        later = going - self.graph.reward[node, :slots] - bonus[:slots]
         takes_time = (
             float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount_factor
         )  # of a first look none
-        return takes_time * later, found.choice, found.ending
+        return takes_time * later, *self._slot_and_ending(node, found)
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,6 @@ class Search(GraphPlanner):
     """What both searches share. simulations: per decision; where only `seconds` is given, all that they allow."""
 
     samples: ClassVar[bool] = True
-    deeper: ClassVar[int] = 0
 
     simulations: int | None = None
     seconds: float | None = None
@@ -102,4 +109,3 @@ class Pomcp(Search):
     """A UCB1 tree over histories. Not covered: a problem's own leaf; rollouts and ending actions stand in for it."""
 
     name: ClassVar[str] = "pomcp"
-    deeper: ClassVar[int] = 3  # actions beyond the horizon: the published setting
