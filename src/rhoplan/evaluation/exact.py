@@ -21,9 +21,9 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.model.problem import Array, Ids, Problem, Rule
 from rhoplan.model.reach import cut_off_worth, has_commits
-from rhoplan.planning.errands.anytime import derived_leaf
 from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
 from rhoplan.planning.policy import PolicyOnGraph, Seed
+from rhoplan.planning.routing.deepening import derived_leaf
 from rhoplan.scoring.evaluate import ExactScore
 
 NEGLIGIBLE = 1e-17

@@ -1,4 +1,4 @@
-"""Exact look-ahead over a leaf derived from the problem (`planning.errands`), deeper while there is time."""
+"""Exact look-ahead over a leaf derived from the problem (`planning.routing`), deeper while there is time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Array, Ids, Leaf, Problem
-from rhoplan.planning.errands.anytime import deepen, derived_leaf
-from rhoplan.planning.exact import Plan
+from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
+from rhoplan.planning.routing.deepening import deepen, derived_leaf
 
 SHORT_HORIZON = 2
 """Look-ahead on factored problems when nobody asks for another: the leaf sees the rest."""
@@ -28,31 +28,30 @@ class Deepening(Chooser):
         super().__init__(graph, objective, depth, leaf)
         self.seconds = seconds
 
-    def deepened(self, node: int) -> tuple[Plan, int, int]:
-        """A plan for `node` as deep as time allows, its node there, and its depth."""
+    def deepened(self, node: int) -> tuple[LookaheadOnGraph, int]:
+        """A plan for `node` as deep as time allows, and its node there."""
         return deepen(
             self.graph.problem,
             self.graph.situation(node),
-            self.objective.rho,
-            discount=self.objective.discount_factor,
-            commits_count=self.objective.terminal_rewards,
+            objective=self.objective,
             leaf=self.leaf,
             seconds=self.seconds,
         )
 
+    def _slot_and_ending(self, plan: LookaheadOnGraph, root: int) -> tuple[int, int]:
+        terminal = int(plan.graph.table.terminal_count[plan.graph.observable[root]])
+        place, ending = int(plan.places(np.array([root]))[0]), int(plan.graph.stop_place[root])
+        return (place - terminal, ending) if place >= terminal else (-1, place)
+
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
         self.graph.expand(nodes)
-        slots = np.empty(len(nodes), dtype=np.int64)
-        for place, node in enumerate(nodes.tolist()):
-            plan, root, depth = self.deepened(node)
-            slots[place] = plan.choices(np.array([root]), depth)[0]
-        return slots, self.plan.best_ending(nodes)[1]
+        found = np.array([self._slot_and_ending(*self.deepened(node)) for node in nodes.tolist()])
+        return found[:, 0], found[:, 1]
 
     def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
-        plan, root, depth = self.deepened(node)
-        there = np.array([root])
-        later = plan.action_values(there, depth)[2][0]
-        return later, int(plan.choices(there, depth)[0]), int(plan.best_ending(there)[1][0])
+        plan, root = self.deepened(node)
+        arcs, values = plan.action_values(np.array([root]))
+        return values.continuation[~arcs.is_terminal], *self._slot_and_ending(plan, root)
 
 
 @dataclass(frozen=True)

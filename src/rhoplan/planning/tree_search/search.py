@@ -29,8 +29,8 @@ from rhoplan.planning.tree_search.pomcp import sample
 
 
 class Method(NamedTuple):
-    """over_beliefs: whether nodes are beliefs, and terminal actions no arms. exploration: default constant of UCB1, as a
-    share of the range of rewards in sight. extra_depth: actions beyond the horizon (for POMCP as published)."""
+    """over_beliefs: whether nodes are beliefs, and terminal actions no arms. exploration: default constant of UCB1, as
+    a share of the range of rewards in sight. extra_depth: actions beyond the horizon (POMCP: as published)."""
 
     over_beliefs: bool
     exploration: float
@@ -297,11 +297,14 @@ class TreeSearch:
 def _tree(rows: tuple[int, ...], width: int) -> Tree:
     """Arrays for so many nodes, arms and children; kernels write each row before they read it."""
     node_count, arm_count, child_count = rows
-    whole = [np.empty(node_count, dtype=np.int64) for _ in range(6)]
-    stop_reward, value, chance, beliefs = (np.empty(node_count * size) for size in (1, 1, 1, width))
-    visits, mean, immediate = (np.empty(arm_count) for _ in range(3))
-    solved, child = np.empty(arm_count, dtype=np.int64), np.empty(child_count, dtype=np.int64)
-    return Tree(*whole, stop_reward, value, chance, beliefs, visits, mean, immediate, solved, child)
+    observable, first_arm, first_child, visits, stop, exact = np.empty((6, node_count), dtype=np.int64)
+    stop_reward, value, chance = np.empty((3, node_count))
+    arm_visits, mean, immediate = np.empty((3, arm_count))
+    return Tree(
+        observable, first_arm, first_child, visits, stop, exact, stop_reward, value, chance,
+        np.empty(node_count * width), arm_visits, mean, immediate, np.empty(arm_count, dtype=np.int64),
+        np.empty(child_count, dtype=np.int64),
+    )  # fmt: skip
 
 
 def _stream(seed: int | tuple[int, ...]) -> int:

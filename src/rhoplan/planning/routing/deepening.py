@@ -1,0 +1,86 @@
+"""Iterative deepening of exact look-ahead, over a leaf value that is derived from the problem."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.belief.situation import Situation
+from rhoplan.budget import Budget
+from rhoplan.errors import LimitError
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.problem import Array, Leaf, Problem, Visible
+from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.objective import Objective
+from rhoplan.planning.routing.full_information import known_values
+from rhoplan.planning.routing.tour_value import TourValue
+
+
+@dataclass(frozen=True)
+class DeepeningSettings:
+    """nodes: size of the belief graph of one decision. depth: of the deepest look-ahead. growth: how many times longer
+    the next depth takes, at least: it is not begun if that is more than the time left."""
+
+    nodes: int = 300_000
+    depth: int = 200
+    growth: float = 4.0
+
+
+def derived_leaf(problem: Problem, *, weight: float, discount: float) -> Leaf | None:
+    """A leaf value for `problem`: that of the best tour; in a problem with one factor that has none, the expected value
+    with full information; None if neither exists, or if observations are followed by one terminal action."""
+    if problem.observes_then_commits:
+        return None
+    tour = TourValue(problem, weight=weight, discount=discount)
+    try:
+        tour.around(problem.start)
+        return tour
+    except LimitError:
+        pass
+    if len(problem.factors) > 1:
+        return None
+    try:
+        places, values = known_values(problem, discount=discount)
+    except LimitError:
+        return None
+
+    def known(visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Array:
+        rows = np.array([places[visible] for visible in visibles])
+        result: Array = (beliefs[0] * values[rows]).sum(axis=1)
+        return result
+
+    return known
+
+
+def deepen(
+    problem: Problem,
+    situation: Situation,
+    *,
+    objective: Objective,
+    leaf: Leaf | None,
+    seconds: float,
+    settings: DeepeningSettings | None = None,
+) -> tuple[LookaheadOnGraph, int]:
+    """A look-ahead at `situation` as deep as time and nodes allow (one action at least), and its node there."""
+    limits = settings or DeepeningSettings()
+    deadline = time.perf_counter() + seconds
+    graph = BeliefGraph(problem, budget=Budget(nodes=limits.nodes))
+    nodes = graph.nodes([situation.visible], tuple(belief[None, :] for belief in situation.beliefs))
+    found, before = LookaheadOnGraph(graph, objective, 0, leaf=leaf), 0
+    for depth in range(1, limits.depth + 1):
+        begin = time.perf_counter()
+        try:
+            found.layers.arcs(nodes, depth)
+        except LimitError:
+            break
+        now = time.perf_counter()
+        found.horizon, is_complete = depth, before == graph.size
+        before = graph.size
+        if (now - begin) * limits.growth > deadline - now or (is_complete and depth > 2):
+            break
+    if not found.horizon:
+        raise LimitError(f"'{problem.name}' needs more than {limits.nodes:,} nodes for one action ahead")
+    return found, int(nodes[0])
