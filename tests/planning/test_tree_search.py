@@ -98,8 +98,9 @@ def test_kernels_are_the_bayes_update_and_the_information_of_the_planner(changes
             assert np.array_equal(after[:place], beliefs[:place])
         found = kernels.information(model.arrays, 0, beliefs, 0, rows)
         assert found == pytest.approx(information(belief[None, :], action)[0], abs=1e-13)
-        wanted = belief @ action.reward, belief @ np.abs(action.reward)
-        assert kernels.expected_reward(model.arrays, 0, beliefs, 0) == pytest.approx(wanted, abs=1e-13)
+        assert kernels.expected_reward(model.arrays, 0, beliefs, 0) == pytest.approx(belief @ action.reward, abs=1e-13)
+        absolute = belief @ np.abs(action.reward)
+        assert kernels.absolute_reward(model.arrays, 0, beliefs, 0) == pytest.approx(absolute, abs=1e-13)
 
 
 def test_update_may_overwrite_the_belief_it_reads():
@@ -288,7 +289,7 @@ def test_batches_room_and_exploration_do_not_change_the_result(method, name):
     problem = rhoplan.make(name)
     settings = {"simulations": 700, "weight": 1.0, "exploration": 5.0}
     once = search(problem, method, 8, **settings)
-    assert same(once, search(problem, method, 8, **settings, largest_batch=7, first_rows=8, nearest=1))
+    assert same(once, search(problem, method, 8, **settings, largest_batch=7, nearest=1))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -29,7 +29,7 @@ class Model(NamedTuple):
     number of `states`, and where `reward` (S,), `likelihood` (O, S), its `cumulative` sums (S, O) and `transition`
     begin in `numbers`; a transition of -1 preserves the state. A transition has a row for each observation and state:
     where the rows begin (O * S + 1 numbers), then for all entries the next states, their probabilities, and these
-    summed up along a row. `stride` is S.
+    summed up along a row. `stride` is S, and `width` the length of a belief.
     """
 
     first: Ids
@@ -48,6 +48,7 @@ class Model(NamedTuple):
     transition: Ids
     numbers: Array
     stride: int
+    width: int
 
 
 # -- actions ----------------------------------------------------------------------------------------------------------
@@ -85,14 +86,21 @@ def row_of(model: Model, action: int) -> int:
 
 
 @compiled
-def expected_reward(model: Model, action: int, belief: Array, base: int) -> tuple[float, float]:
-    """Expected reward of `action` under the belief at belief[base], and the expected absolute reward."""
-    row, kernel = base + row_of(model, action), model.kernel[action]
-    reward, value, absolute = model.reward[kernel], 0.0, 0.0
+def expected_reward(model: Model, action: int, belief: Array, base: int) -> float:
+    """Expected reward of `action` under the belief at belief[base]."""
+    row, kernel, total = base + row_of(model, action), model.kernel[action], 0.0
     for s in range(model.states[kernel]):
-        value += belief[row + s] * model.numbers[reward + s]
-        absolute += belief[row + s] * abs(model.numbers[reward + s])
-    return value, absolute
+        total += belief[row + s] * model.numbers[model.reward[kernel] + s]
+    return total
+
+
+@compiled
+def absolute_reward(model: Model, action: int, belief: Array, base: int) -> float:
+    """Expected absolute reward of `action`: the scale of the tie rule."""
+    row, kernel, total = base + row_of(model, action), model.kernel[action], 0.0
+    for s in range(model.states[kernel]):
+        total += belief[row + s] * abs(model.numbers[model.reward[kernel] + s])
+    return total
 
 
 @compiled
@@ -101,9 +109,11 @@ def best_terminal(model: Model, observable: int, belief: Array, base: int) -> tu
     best, size, taken = -np.inf, 0.0, -1
     first = model.first[observable]
     for action in range(first, first + model.terminal_count[observable]):
-        value, absolute = expected_reward(model, action, belief, base)
-        if taken < 0 or value > best + RELATIVE_TOLERANCE * max(absolute, size):
-            best, size, taken = value, absolute, action
+        value = expected_reward(model, action, belief, base)
+        if value > best:
+            absolute = absolute_reward(model, action, belief, base)
+            if taken < 0 or value > best + RELATIVE_TOLERANCE * max(absolute, size):
+                best, size, taken = value, absolute, action
     return best, taken
 
 

@@ -70,7 +70,7 @@ def inexact_child(tree: Tree, first: int, observations: int, chance: float) -> i
 @compiled
 def expand(model: Model, tree: Tree, work: Work, goal: Goal, node: int, arm: int, steps: int) -> bool:
     """Make a child, `steps` actions below the root, for each possible observation of `arm` that does not end."""
-    width, action = len(work.belief), nodes.action_of(model, tree.observable[node], arm)
+    width, action = model.width, nodes.action_of(model, tree.observable[node], arm)
     base, row = node * width, kernels.row_of(model, action)
     first, fresh = nodes.first_child(model, tree, node, action), work.counters[nodes.NODES]
     for observation in range(model.observations[action]):
@@ -142,7 +142,7 @@ def greedy_rollout(model: Model, work: Work, goal: Goal, observable: int, steps:
             work.counters[nodes.UNEXPLORED] = observable
             return np.nan
         paid = 0.0
-        kernels.copy(work.belief, 0, work.ahead, 0, len(work.belief))
+        kernels.copy(work.belief, 0, work.ahead, 0, model.width)
         for arm in range(kernels.going(model, observable)):
             action = nodes.action_of(model, observable, arm)
             now = immediate_value(model, action, work.belief, 0, goal.weight, work.rows)
@@ -162,7 +162,7 @@ def greedy_rollout(model: Model, work: Work, goal: Goal, observable: int, steps:
 @compiled
 def immediate_value(model: Model, action: int, beliefs: Array, base: int, weight: float, rows: Array) -> float:
     """Expected reward + weight * information of `action` under the belief at beliefs[base]."""
-    reward = kernels.expected_reward(model, action, beliefs, base)[0]
+    reward = kernels.expected_reward(model, action, beliefs, base)
     return reward + weight * kernels.information(model, action, beliefs, base, rows) if weight != 0.0 else reward
 
 

@@ -39,17 +39,16 @@ class SearchModel:
             self._arrays = Model(
                 table.first, table.count, table.terminal_count, table.kernel, table.factor, table.outcomes,
                 table.branch_offset, table.target_first, table.target_ids, states, reward, likelihood, sums,
-                transition, self._numbers, self.states,
+                transition, self._numbers, self.states, self.states * len(self.problem.factors),
             )  # fmt: skip
         return self._arrays
 
     @property
-    def most(self) -> tuple[int, int, int]:
+    def most(self) -> Ids:
         """The largest number of nodes, arms and children that one simulation adds, in what has been explored."""
         table, known = self.table, len(self.table.visibles)
         counts = table.outcomes[: len(table.actions)], table.count[:known], table.branches[:known]
-        nodes, arms, children = (int(max(array.max(initial=0), 1)) for array in counts)
-        return nodes, arms, children
+        return np.array([array.max(initial=1) for array in counts])
 
     def explore(self, observable: int) -> Ids:
         """Make an observable state ready to be searched from; the distinct ones that follow it."""

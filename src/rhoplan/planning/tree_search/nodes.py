@@ -1,7 +1,7 @@
 """The search tree that MCTS over beliefs and POMCP share: flat arrays, opening a node, and UCB1.
 
 An arm is an action at a node: the non-terminal ones first, then the terminal ones if these are searched, too. Rows are
-numbered in order of creation; Python makes the arrays, and simulations stop when the next one may not fit.
+numbered in order of creation; Python makes room for all that simulations can add before it starts them.
 """
 
 from __future__ import annotations
@@ -47,6 +47,10 @@ class Tree(NamedTuple):
     child: Ids
 
 
+BY_NODE, BY_ARM = Tree._fields[:9], Tree._fields[10:14]
+"""The fields of Tree that have one number per node, and per arm."""
+
+
 @handed
 class Work(NamedTuple):
     """What a simulation writes on. prior: cumulative root belief. truth: the sampled state of factor f, at f * S.
@@ -68,7 +72,7 @@ class Work(NamedTuple):
 
 @handed
 class Goal(NamedTuple):
-    """What the search maximises, and how. scale: size of values, for the tie rule. most_*: what one simulation can add.
+    """What the search maximises, and how. scale: size of values, for the tie rule.
 
     over_beliefs: whether it is MCTS over beliefs; otherwise POMCP.
     """
@@ -79,28 +83,13 @@ class Goal(NamedTuple):
     scale: float
     stop_probability: float
     depth: int
-    most_nodes: int
-    most_arms: int
-    most_children: int
     over_beliefs: bool
-
-
-@compiled
-def has_room(tree: Tree, work: Work, goal: Goal) -> bool:
-    """Whether one more simulation fits into the arrays, whatever it adds."""
-    fits: bool = (
-        work.counters[NODES] + goal.most_nodes <= len(tree.value)
-        and work.counters[ARMS] + goal.most_arms <= len(tree.mean)
-        and work.counters[CHILDREN] + goal.most_children <= len(tree.child)
-    )
-    return fits
 
 
 @compiled
 def place_node(model: Model, tree: Tree, node: int, observable: int, chance: float) -> None:
     """Begin `node`, whose belief has been written."""
-    base = node * (len(tree.beliefs) // len(tree.value))
-    stop_reward, stop = kernels.best_terminal(model, observable, tree.beliefs, base)
+    stop_reward, stop = kernels.best_terminal(model, observable, tree.beliefs, node * model.width)
     tree.observable[node], tree.chance[node] = observable, chance
     tree.first_arm[node], tree.first_child[node] = -1, -1
     tree.node_visits[node], tree.exact[node] = 0, 0

@@ -20,7 +20,7 @@ from rhoplan.planning.tree_search.nodes import Goal, Tree, Work
 @compiled
 def sample(model: Model, tree: Tree, work: Work, goal: Goal) -> bool:
     """One simulation; False, with no visit counted, if an observable state must be explored first."""
-    width = len(work.belief)
+    width = model.width
     for row in range(0, width, model.stride):
         work.truth[row] = kernels.draw(work.prior, row, work.rng)
     node, steps, value = 0, 0, 0.0
@@ -75,7 +75,7 @@ def open_for_averages(model: Model, tree: Tree, work: Work, goal: Goal, node: in
     nodes.open_node(model, tree, work, node, model.action_count[observable])
     if goal.weight != 0.0:
         for arm in range(kernels.going(model, observable)):
-            action, base = nodes.action_of(model, observable, arm), node * len(work.belief)
+            action, base = nodes.action_of(model, observable, arm), node * model.width
             gained = kernels.information(model, action, tree.beliefs, base, work.rows)
             tree.immediate[tree.first_arm[node] + arm] = goal.weight * gained
 

@@ -16,6 +16,7 @@ import numpy as np
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.first_best import first_best
+from rhoplan.graph.row_index import grown
 from rhoplan.model.limits import LARGEST_HORIZON
 from rhoplan.model.problem import END, Array, Ids, Problem
 from rhoplan.planning.asked import check_about_states
@@ -48,7 +49,7 @@ class TreeSearchSettings:
     default as the method says. simulations, seconds: limits of one decision, one of which is needed. exploration:
     constant of UCB1 in reward units, by default as the method says. stop_probability: how often a rollout of POMCP ends
     at each step where it can. nearest: observable states around the root that count for the range of rewards. memory:
-    bytes that the tree may take. first_rows: nodes, arms and children that there is room for at first.
+    bytes that the tree may take, about.
 
     largest_batch: simulations between two returns to Python, where an interrupt is noticed. With a time limit:
     first_batch: simulations to run first; slice_seconds: what later batches are meant to take.
@@ -63,7 +64,6 @@ class TreeSearchSettings:
     stop_probability: float = 0.3
     nearest: int = 256
     memory: int = 1_000_000_000
-    first_rows: int = 2048
     largest_batch: int = 50_000
     first_batch: int = 16
     slice_seconds: float = 0.02
@@ -117,11 +117,31 @@ class SearchResult:
         return float(self.values.max())
 
 
+_INTS, _FLOATS = np.empty(0, dtype=np.int64), np.empty(0)
+EMPTY = Tree(
+    _INTS,
+    _INTS,
+    _INTS,
+    _INTS,
+    _INTS,
+    _INTS,
+    _FLOATS,
+    _FLOATS,
+    _FLOATS,
+    _FLOATS,
+    _FLOATS,
+    _FLOATS,
+    _FLOATS,
+    _INTS,
+    _INTS,
+)
+
+
 @compiled
 def simulate(model: Model, tree: Tree, work: Work, goal: Goal, simulations: int) -> int:
     """Run up to `simulations`; how many were done. One that must wait for an observable state leaves no trace."""
     for done in range(simulations):
-        if tree.exact[0] == 1 or not nodes.has_room(tree, work, goal):
+        if tree.exact[0] == 1:
             return done
         before = work.rng[0]
         if goal.over_beliefs:
@@ -154,7 +174,7 @@ class TreeSearch:
         self.weight, self.discount = float(weight), float(discount)
         self.model, self._over_beliefs = SearchModel(problem), METHODS[self.settings.method].over_beliefs
         self._width = len(problem.factors) * self.model.states
-        self._tree, self._work = _tree((0, 0, 0), self._width), self._workspace()
+        self._tree, self._work = EMPTY, self._workspace()
         # Compiling, or loading compiled code, must not count against a time limit.
         self._plant(Situation(problem.start, tuple(factor.prior for factor in problem.factors)))
         self._simulate(0, 0.0, 0.0)
@@ -173,16 +193,13 @@ class TreeSearch:
         self._work.rng[0] = _stream(seed)
         done = 0
         while not self._is_exact:
-            batch = self._batch(done, time.perf_counter() - began)
-            if batch == 0:
+            batch = self._make_room(self._batch(done, time.perf_counter() - began))
+            if batch <= 0:
                 break
-            ran = self._simulate(batch, exploration, scale)
-            done += ran
+            done += self._simulate(batch, exploration, scale)
             if self._work.counters[nodes.UNEXPLORED] >= 0:
                 self.model.explore(int(self._work.counters[nodes.UNEXPLORED]))
                 self._work.counters[nodes.UNEXPLORED] = -1
-            elif ran < batch and not self._is_exact and not self._grow():
-                break
         return self._result(situation, scale, done, time.perf_counter() - began)
 
     @property
@@ -206,7 +223,7 @@ class TreeSearch:
     def _simulate(self, simulations: int, exploration: float, scale: float) -> int:
         settings = self.settings
         aim = self.discount, self.weight, exploration, scale, settings.stop_probability, settings.depth
-        goal = Goal(*aim, *self.model.most, self._over_beliefs)
+        goal = Goal(*aim, self._over_beliefs)
         with np.errstate(over="ignore"):  # the generator's arithmetic is modulo 2**64, also where nothing is compiled
             return simulate(self.model.arrays, self._tree, self._work, goal, simulations)
 
@@ -217,9 +234,9 @@ class TreeSearch:
         table = self.model.table
         if not table.count[observable]:
             raise ProblemError(f"'{self.problem.name}' offers no action in '{situation.visible}'")
-        self._work.counters[:] = 1, 0, 0, -1
-        if not len(self._tree.value):
-            self._grow()
+        self._work.counters[:] = 0, 0, 0, -1
+        self._make_room(1)
+        self._work.counters[nodes.NODES] = 1
         root = np.zeros((len(situation.beliefs), self.model.states))
         for row, belief in zip(root, situation.beliefs, strict=True):
             row[: len(belief)] = belief
@@ -228,22 +245,18 @@ class TreeSearch:
         nodes.place_node(self.model.arrays, self._tree, 0, observable, 1.0)
         self._tree.exact[0] = self._over_beliefs and table.count[observable] == table.terminal_count[observable]
 
-    def _grow(self) -> bool:
-        """Double the arrays of the tree that one more simulation might not fit into; False if they may not grow."""
-        settings, tree = self.settings, self._tree
-        rows = len(tree.value), len(tree.mean), len(tree.child)
-        bytes_of_row, wanted = (8 * (9 + self._width), 32, 8), []
-        for used, added, now, size in zip(
-            self._work.counters[:3].tolist(), self.model.most, rows, bytes_of_row, strict=True
-        ):
-            room = now if used + added <= now else max(used + added, 2 * now, settings.first_rows)
-            if room * size > settings.memory // 3:
-                return False
-            wanted.append(room)
-        self._tree = _tree(tuple(wanted), self._width)
-        for old, new in zip(tree, self._tree, strict=True):
-            new[: len(old)] = old
-        return True
+    def _make_room(self, batch: int) -> int:
+        """Make room in the tree for `batch` simulations, or for as many as memory allows; how many these are."""
+        used, most, width = self._work.counters[:3], self.model.most, self._width
+        bytes_of_row = np.array([8 * (len(nodes.BY_NODE) + width), 8 * len(nodes.BY_ARM), 8])
+        room = self.settings.memory // len(used) // bytes_of_row - used
+        batch = min(batch, int((room // most).min()))
+        needed = used + max(batch, 0) * most
+        sizes = {name: (int(used[0]), int(needed[0])) for name in nodes.BY_NODE}
+        sizes |= {name: (int(used[1]), int(needed[1])) for name in nodes.BY_ARM}
+        sizes |= {"beliefs": (int(used[0]) * width, int(needed[0]) * width), "child": (int(used[2]), int(needed[2]))}
+        self._tree = Tree(**{name: grown(getattr(self._tree, name), *size) for name, size in sizes.items()})
+        return batch
 
     def _workspace(self) -> Work:
         width, depth = self._width, self.settings.depth
@@ -292,19 +305,6 @@ class TreeSearch:
         return SearchResult(
             values, visits, best, simulations, int(self._work.counters[nodes.NODES]), self._is_exact, seconds
         )
-
-
-def _tree(rows: tuple[int, ...], width: int) -> Tree:
-    """Arrays for so many nodes, arms and children; kernels write each row before they read it."""
-    node_count, arm_count, child_count = rows
-    observable, first_arm, first_child, visits, stop, exact = np.empty((6, node_count), dtype=np.int64)
-    stop_reward, value, chance = np.empty((3, node_count))
-    arm_visits, mean, immediate = np.empty((3, arm_count))
-    return Tree(
-        observable, first_arm, first_child, visits, stop, exact, stop_reward, value, chance,
-        np.empty(node_count * width), arm_visits, mean, immediate, np.empty(arm_count, dtype=np.int64),
-        np.empty(child_count, dtype=np.int64),
-    )  # fmt: skip
 
 
 def _stream(seed: int | tuple[int, ...]) -> int:
