@@ -326,6 +326,12 @@ def test_search_stops_when_the_tree_is_as_large_as_it_may_become(method):
     assert not found.exact
 
 
+def test_a_tree_that_has_no_room_for_one_simulation_is_refused():
+    with pytest.raises(rhoplan.LimitError) as refused:
+        TreeSearch(rhoplan.make("tiger"), TreeSearchSettings(memory=100))
+    assert refused.value.field == ("memory",)
+
+
 def test_without_actions_that_go_on_there_is_nothing_to_search():
     commit = rhoplan.Commit("stop", np.array([1.0, 3.0]))
     test = rhoplan.Test("look", 0.0, ("a", "b"), np.eye(2), repeatable=False)

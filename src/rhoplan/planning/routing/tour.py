@@ -12,12 +12,13 @@ Shapes: n beliefs, K sites.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
-from rhoplan.planning.machine import compiled
+from rhoplan.planning.machine import compiled, handed
 
 MOST_SITES = 13
 """Sites whose order is optimised for every belief: 2^13 sets of them, a few milliseconds."""
@@ -32,95 +33,77 @@ LONGEST_SHIFT = 3
 """Sites that are moved together to another place of the order."""
 
 
-@compiled
-def _tour(
-    worth: Array,
-    after: Array,
-    cost: Array,
-    fade: Array,
-    leaving: Array,
-    must: bool,
-    chosen: Ids,
-    best: Array,
-    value: Array,
-) -> None:
-    """Fill best (K,): value of starting with each chosen task at its site; minus infinity elsewhere.
+@handed
+class Tasks(NamedTuple):
+    """worth, after (n, K): one row per belief. cost, fade (K, K), leaving (K,). must: whether all must be done."""
 
-    value: room for a number for each set of the chosen tasks and each of them.
+    worth: Array
+    after: Array
+    cost: Array
+    fade: Array
+    leaving: Array
+    must: bool
+
+
+@compiled
+def _best_order(tasks: Tasks, useful: NDArray[np.bool_], best: Array, chosen: Ids, value: Array) -> None:
+    """Fill best (n, K): value of starting with each task at its site; minus infinity for tasks that are not `useful`.
+
+    chosen: room for the useful tasks; value: for a number for each set of them and each of them.
     """
-    count = len(chosen)
-    sets = 1 << count
-    for left in range(sets):
-        for i in range(count):
-            here = chosen[i]
-            top = 0.0 if left == 0 and must else leaving[here]
-            for j in range(count):
-                if left >> j & 1:
-                    there = chosen[j]
-                    then = worth[there] + after[there] * value[left ^ (1 << j), j]
-                    top = max(top, fade[here, there] * then - cost[here, there])
-            value[left, i] = top
-    best[:] = -np.inf
-    for i in range(count):
-        best[chosen[i]] = worth[chosen[i]] + after[chosen[i]] * value[(sets - 1) ^ (1 << i), i]
-
-
-@compiled
-def _tours(
-    worth: Array,
-    after: Array,
-    cost: Array,
-    fade: Array,
-    leaving: Array,
-    must: bool,
-    useful: NDArray[np.bool_],
-    best: Array,
-    chosen: Ids,
-    value: Array,
-) -> None:
-    """`_tour` for each row of `worth` and `best`, of the tasks that are useful there. chosen: room for them."""
-    for row in range(len(worth)):
+    for row in range(len(best)):
         count = 0
         for i in range(useful.shape[1]):
             if useful[row, i]:
                 chosen[count] = i
                 count += 1
-        _tour(worth[row], after[row], cost, fade, leaving, must, chosen[:count], best[row], value)
+        for left in range(1 << count):
+            for i in range(count):
+                here = chosen[i]
+                top = 0.0 if left == 0 and tasks.must else tasks.leaving[here]
+                for j in range(count):
+                    if left >> j & 1:
+                        there = chosen[j]
+                        then = tasks.worth[row, there] + tasks.after[row, there] * value[left ^ (1 << j), j]
+                        top = max(top, tasks.fade[here, there] * then - tasks.cost[here, there])
+                value[left, i] = top
+        best[row] = -np.inf
+        for i in range(count):
+            here, others = chosen[i], (1 << count) - 1 ^ (1 << i)
+            best[row, here] = tasks.worth[row, here] + tasks.after[row, here] * value[others, i]
 
 
 @compiled
-def _in_order(
-    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, must: bool, best: Array, value: Array
-) -> None:
+def _fixed_order(tasks: Tasks, best: Array, value: Array) -> None:
     """Fill best (n, K): value of starting with a task and doing the others by number. value (K,): room.
 
     If tasks may be skipped, any may be the first; if all must be done the first one is, because the value of having
     done a task must not count a freedom that the value of still testing it leaves out.
     """
-    rows, count = worth.shape
+    rows, count = best.shape
     for row in range(rows):
         for first in range(count):
             best[row, first] = -np.inf
-            if (must and first > 0) or (not must and worth[row, first] <= 0):
+            if (tasks.must and first > 0) or (not tasks.must and tasks.worth[row, first] <= 0):
                 continue
             # value[i]: at site i, whose task is done, with those after it left; `first` comes last in this loop
             for step in range(count, -1, -1):
                 here = first if step == 0 else step - 1
                 if step > 0 and here == first:
                     continue
-                top = leaving[here]
+                top = tasks.leaving[here]
                 alone = True
                 for there in range(step, count):
-                    if there != first and (must or worth[row, there] > 0):
-                        then = worth[row, there] + after[row, there] * value[there]
-                        total = fade[here, there] * then - cost[here, there]
-                        if total > top or (must and alone):
+                    if there != first and (tasks.must or tasks.worth[row, there] > 0):
+                        then = tasks.worth[row, there] + tasks.after[row, there] * value[there]
+                        total = tasks.fade[here, there] * then - tasks.cost[here, there]
+                        if total > top or (tasks.must and alone):
                             top = total
                         alone = False
-                        if must:
+                        if tasks.must:
                             break
-                value[here] = 0.0 if must and alone else top
-            best[row, first] = worth[row, first] + after[row, first] * value[first]
+                value[here] = 0.0 if tasks.must and alone else top
+            best[row, first] = tasks.worth[row, first] + tasks.after[row, first] * value[first]
 
 
 def good_order(start: Array, cost: Array) -> Ids:
@@ -155,9 +138,8 @@ def good_order(start: Array, cost: Array) -> Ids:
 
 def values_in_order(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array) -> Array:
     """As `values_in_best_order`, with the other tasks done by number: for sites that are numbered in a good order."""
-    best = np.empty_like(worth)
-    must = not bool(np.isfinite(leaving).any())
-    _in_order(worth, after, cost, fade, leaving, must, best, np.empty(worth.shape[1]))
+    best, must = np.empty(worth.shape), not bool(np.isfinite(leaving).any())
+    _fixed_order(Tasks(worth, after, cost, fade, leaving, must), best, np.empty(worth.shape[1]))
     return best
 
 
@@ -167,21 +149,15 @@ def values_in_best_order(worth: Array, after: Array, cost: Array, fade: Array, l
     worth, after (n, K): one row per belief; cost, fade (K, K) between sites; leaving (K,). Tasks that are worth nothing
     are left out if the episode may end without them, and have value minus infinity.
     """
-    if np.isfinite(leaving).any():
-        return _best_tours(worth, after, cost, fade, leaving, worth > 0)
-    if np.all(fade == 1) and np.all(after == 1):
-        # Everything must be done and nothing is discounted: the best order is the shortest, whatever tasks are worth.
+    must = not bool(np.isfinite(leaving).any())
+    if must and np.all(fade == 1) and np.all(after == 1) and (len(worth) > 1 or worth.any()):
+        # All must be done and nothing is discounted: one shortest order serves all rows. It is that of a row of zeros.
         nothing = np.zeros((1, worth.shape[1]))
-        shortest = _best_tours(nothing, nothing + 1, cost, fade, leaving, nothing == 0)
+        shortest: Array = values_in_best_order(nothing, nothing + 1, cost, fade, leaving)
         result: Array = worth.sum(axis=1, keepdims=True) + shortest
         return result
-    return _best_tours(worth, after, cost, fade, leaving, np.ones_like(worth, dtype=bool))
-
-
-def _best_tours(
-    worth: Array, after: Array, cost: Array, fade: Array, leaving: Array, useful: NDArray[np.bool_]
-) -> Array:
-    most, best = int(useful.sum(axis=1).max(initial=0)), np.empty_like(worth)
+    useful, best = np.ones(worth.shape, dtype=bool) if must else worth > 0, np.empty(worth.shape)
+    most = int(useful.sum(axis=1).max(initial=0))
     chosen, value = np.empty(worth.shape[1], dtype=np.int64), np.empty((1 << most, most))
-    _tours(worth, after, cost, fade, leaving, not bool(np.isfinite(leaving).any()), useful, best, chosen, value)
+    _best_order(Tasks(worth, after, cost, fade, leaving, must), useful, best, chosen, value)
     return best

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.belief.situation import Situation
-from rhoplan.errors import AgentError, EvidenceError, ProblemError
+from rhoplan.errors import AgentError, EvidenceError, LimitError, ProblemError
 from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import grown
 from rhoplan.model.limits import LARGEST_HORIZON
@@ -235,7 +235,12 @@ class TreeSearch:
         if not table.count[observable]:
             raise ProblemError(f"'{self.problem.name}' offers no action in '{situation.visible}'")
         self._work.counters[:] = 0, 0, 0, -1
-        self._make_room(1)
+        if self._make_room(1) < 1:
+            raise LimitError(
+                f"a search tree of '{self.problem.name}' must fit into {self.settings.memory:,} bytes; one simulation "
+                "needs more: raise memory",
+                field=("memory",),
+            )
         self._work.counters[nodes.NODES] = 1
         root = np.zeros((len(situation.beliefs), self.model.states))
         for row, belief in zip(root, situation.beliefs, strict=True):
