@@ -28,8 +28,8 @@ from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.check import check_problem
+from rhoplan.planning import tree_search
 from rhoplan.planning.policy import Policy, PolicyOnGraph
-from rhoplan.planning.search import tree
 from rhoplan.planning.utility import FunctionUtility
 
 ROOT = Path(rhoplan.__file__).parent
@@ -364,12 +364,12 @@ def test_nobody_compares_with_the_name_of_a_planner() -> None:
 def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch: pytest.MonkeyPatch) -> None:
     depths: list[int] = []
 
-    class Noted(tree.TreeSearch):
-        def __init__(self, problem: rhoplan.Problem, **settings: Any) -> None:
-            depths.append(settings["depth"])
-            super().__init__(problem, **settings)
+    class Noted(tree_search.TreeSearch):
+        def __init__(self, problem: rhoplan.Problem, settings: Any, **aim: Any) -> None:
+            depths.append(settings.depth)
+            super().__init__(problem, settings, **aim)
 
-    monkeypatch.setattr(tree, "TreeSearch", Noted)
+    monkeypatch.setattr(tree_search, "TreeSearch", Noted)
     rhoplan.decide(TIGER, make_agent("efe", TIGER, planner=planner, horizon=2, simulations=5))
     assert depths == [2 + beyond]
 

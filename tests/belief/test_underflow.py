@@ -9,7 +9,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.belief.information import update, update_logs
 from rhoplan.belief.situation import Situation, initial, observe, observe_all
-from rhoplan.planning.search import TreeSearch
+from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
 
 def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhoplan.Problem:
@@ -132,42 +132,34 @@ def test_search_brings_a_state_back(method: str) -> None:
     """All but excluded at the root; with two results against it the other commit is right, and search knows."""
     problem = sharp(1e-200)
     start = seen(problem, ("like-a", 2))
-    search = TreeSearch(problem, method=method, depth=3)
+    search = TreeSearch(problem, TreeSearchSettings(method, 3, simulations=200))
+    terminal = len(problem.flat.commits)
 
     assert start.belief.tolist() == [1.0, 0.0]
-    found = search.run(seen(problem, ("like-a", 2), ("like-b", 3)), simulations=200)
-    assert problem.flat.commits[found.ending].name == "B"
-    assert search.run(start, simulations=200).choice == -1
+    found = search.run(seen(problem, ("like-a", 2), ("like-b", 3)))
+    assert problem.flat.commits[int(found.values[:terminal].argmax())].name == "B"
+    assert search.run(start).place < terminal
 
 
-def test_search_updates_as_observe_does_where_floats_end() -> None:
-    from rhoplan.planning.search import kernels
+@pytest.mark.parametrize("change", [False, True])
+def test_search_keeps_a_state_that_is_possible_as_the_update_does(change: bool) -> None:
+    """Results that each make a state 1e-200 times as probable, and others that bring it back."""
+    from rhoplan.planning.tree_search import kernels
+    from rhoplan.planning.tree_search.model import SearchModel
 
-    problem = sharp(1e-200)
-    search = TreeSearch(problem, method="mcts", depth=2)
-    belief, rows = search._tree.beliefs, search._work.rows
-    search._plant(seen(problem, ("like-a", 2)))
-    model = search.model.arrays
-    for _ in range(3):
-        kernels.update(model, 0, 1, belief, 0, belief, 0, rows)
-    assert belief[:2] == pytest.approx(seen(problem, ("like-a", 2), ("like-b", 3)).belief, abs=1e-12)
-    kernels.update(model, 0, 0, belief, 0, belief, 0, rows)
-    assert belief[:2] == pytest.approx([0.5, 0.5], abs=1e-9)
-
-
-def test_search_follows_changes_of_state_where_floats_end() -> None:
-    from rhoplan.planning.search import kernels
-
-    random = np.random.default_rng(4)
-    change, likelihood = random.dirichlet(np.ones(3), size=(1, 3)), random.dirichlet(np.ones(2), size=(1, 3))
-    start = np.array([0.25, 0.75, 1e-320])
-    problem = rhoplan.from_arrays(change, likelihood, np.zeros((1, 3)), start=start, discount=0.9)
-    search = TreeSearch(problem, method="mcts", depth=2)
-    search._plant(initial(problem))
-    belief = search._tree.beliefs
-    kernels.update(search.model.arrays, 0, 1, belief, 0, belief, 0, search._work.rows)
-    seen = (start @ change[0]) * likelihood[0, :, 1]  # the state moves first, and then shows itself
-    assert belief[:3] == pytest.approx(seen / seen.sum(), rel=1e-12)
+    still = np.eye(2) if not change else np.array([[1 - 1e-12, 1e-12], [1e-12, 1 - 1e-12]])
+    rows = np.array([[1 - 1e-200, 1e-200], [1e-200, 1 - 1e-200]])
+    action = rhoplan.Action("look", np.zeros(2), rows, ("a", "b"), ("on",) * 2, transition=still if change else None)
+    model = SearchModel(
+        rhoplan.Problem("sharp", (rhoplan.Factor("f", ("s", "t"), rows[0]),), "on", lambda _: (action,))
+    )
+    model.explore(model.table.observable("on"))
+    belief, scratch, wanted = np.array([0.5, 0.5]), np.empty(6), np.array([[0.5, 0.5]])
+    for outcome in (0, 0, 0, 1, 1, 1, 0):
+        kernels.update(model.arrays, 0, outcome, belief, 0, belief, 0, scratch)
+        wanted = update(wanted, action)[1][:, outcome]
+        assert (belief > 0).all()
+        assert belief == pytest.approx(wanted[0], rel=1e-9, abs=0.0)
 
 
 def test_a_world_that_the_model_all_but_excludes() -> None:

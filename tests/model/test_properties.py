@@ -15,7 +15,7 @@ from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
 from rhoplan.agents.agent import make_agent
 from rhoplan.model.limited import with_horizon
-from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.planning.routing.full_information import full_information_bound
 from rhoplan.present.content import check_reportable
 from rhoplan.scoring.steps import policy_steps
 
@@ -154,7 +154,7 @@ def test_both_forms_have_the_same_bands() -> None:
 def test_both_forms_have_the_same_ceiling() -> None:
     for name in ("tiger", "chest-pain"):
         listed = rhoplan.make(name)
-        assert ceiling(in_general_form(listed)) == ceiling(listed)
+        assert full_information_bound(in_general_form(listed)) == full_information_bound(listed)
 
 
 def test_a_ceiling_puts_off_losses_where_time_is_discounted() -> None:
@@ -163,7 +163,7 @@ def test_a_ceiling_puts_off_losses_where_time_is_discounted() -> None:
     listen = tiger().menu(tiger().start)[0]
     problem = Problem("loss", tiger().factors, tiger().start, lambda _: (listen, *both), discount=0.9)
     assert problem.observes_then_commits
-    assert ceiling(problem).clairvoyant == pytest.approx(-10.0, abs=1e-6)
+    assert full_information_bound(problem).value == pytest.approx(-10.0, abs=1e-6)
 
 
 def test_both_forms_look_ahead_alike_in_time_allowed() -> None:

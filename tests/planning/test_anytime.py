@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan._old.exact import Plan
-from rhoplan._old.graph import Graph, shared_graph
+from rhoplan._old.graph import shared_graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
@@ -26,15 +25,19 @@ from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import simulate
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.gym import ProblemEnv
 from rhoplan.model.problem import END, Action, Factor, Problem
-from rhoplan.planning.errands import anytime, clairvoyant, outlook
-from rhoplan.planning.errands.clairvoyant import ceiling
-from rhoplan.planning.errands.outlook import Outlook
-from rhoplan.planning.errands.places import Survey, survey
-from rhoplan.planning.errands.route import errands_in_order, first_errands, good_order
-from rhoplan.planning.search.tree import TreeSearch
-from rhoplan.planning.utility import Information
+from rhoplan.planning.backup import LayerValues
+from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.rates import InformationRate
+from rhoplan.planning.routing import deepening, full_information, tour_value
+from rhoplan.planning.routing.deepening import DeepeningSettings, deepen, derived_leaf
+from rhoplan.planning.routing.full_information import full_information_bound
+from rhoplan.planning.routing.site_graph import SiteGraph, site_graph
+from rhoplan.planning.routing.tour import good_order, values_in_best_order, values_in_order
+from rhoplan.planning.routing.tour_value import TourValue
+from rhoplan.planning.tree_search import TreeSearch
 
 CLOSE = 1e-9
 INF = math.inf
@@ -42,18 +45,19 @@ INF = math.inf
 
 def outlook_at_start(problem: Problem) -> float:
     priors = tuple(factor.prior[None, :] for factor in problem.factors)
-    return float(Outlook(problem, discount=problem.discount)([problem.start], priors)[0])
+    return float(TourValue(problem, discount=problem.discount)([problem.start], priors)[0])
 
 
 def deep_value(problem: Problem, depth: int, stopped: float) -> float:
     """Exact look-ahead of `depth` actions, where stopping short of the end is worth `stopped`."""
-    graph = Graph(problem)
-    plan = Plan(graph, discount=problem.discount, leaf=lambda visibles, _: np.full(len(visibles), stopped))
-    return float(plan.values(np.array([graph.root]), depth)[0])
+    graph = BeliefGraph(problem)
+    leaf = lambda visibles, _: np.full(len(visibles), stopped)  # noqa: E731
+    values = LayerValues(graph, InformationRate(0.0), discount=problem.discount, leaf=leaf)
+    return float(values.value(np.array([graph.root]), depth)[0])
 
 
-def surveyed(problem: Problem) -> Survey | None:
-    return survey(problem, problem.start, discount=problem.discount, errands={})
+def surveyed(problem: Problem) -> SiteGraph | None:
+    return site_graph(problem, problem.start, discount=problem.discount, tasks={})
 
 
 # -- the best order of errands ----------------------------------------------------------------------------------------
@@ -96,7 +100,7 @@ def test_best_order_is_that_of_listing_all_orders(leave, fading):
     rng = np.random.default_rng(3)
     for _ in range(25):
         worth, after, cost, fade, leaving = random_route(rng, leave=leave, fading=fading)
-        found = first_errands(worth, after, cost, fade, leaving)
+        found = values_in_best_order(worth, after, cost, fade, leaving)
         must = leave == "never"
         for row in range(len(worth)):
             wanted = np.full(worth.shape[1], -INF)
@@ -115,7 +119,7 @@ def test_fixed_order_is_worth_what_following_it_pays(leave, fading):
     rng = np.random.default_rng(4)
     for _ in range(25):
         worth, after, cost, fade, leaving = random_route(rng, leave=leave, fading=fading)
-        found = errands_in_order(worth, after, cost, fade, leaving)
+        found = values_in_order(worth, after, cost, fade, leaving)
         must, count = leave == "never", worth.shape[1]
         for row in range(len(worth)):
             wanted = np.full(count, -INF)
@@ -129,16 +133,20 @@ def test_fixed_order_is_worth_what_following_it_pays(leave, fading):
                     end = (lambda last: 0.0) if must else leaving.__getitem__
                     wanted[first] = max(wanted[first], followed(path, worth[row], after[row], cost, fade, end))
             assert found[row] == pytest.approx(wanted, abs=CLOSE)
-        assert np.all(found <= first_errands(worth, after, cost, fade, leaving) + CLOSE)
+        assert np.all(found <= values_in_best_order(worth, after, cost, fade, leaving) + CLOSE)
 
 
 def test_errand_from_which_nobody_returns_is_not_an_end():
     """One leaves from errand 0 only; errand 1 is rich, but from there no way leads out."""
     cost = np.array([[0.0, 1.0], [INF, 0.0]])
-    found = first_errands(np.array([[5.0, 100.0]]), np.ones((1, 2)), cost, np.ones((2, 2)), np.array([2.0, -INF]))
+    found = values_in_best_order(
+        np.array([[5.0, 100.0]]), np.ones((1, 2)), cost, np.ones((2, 2)), np.array([2.0, -INF])
+    )
     assert found.tolist() == [[7.0, -INF]]
     # The same where errand 1 is the only one worth doing.
-    found = first_errands(np.array([[0.0, 100.0]]), np.ones((1, 2)), cost, np.ones((2, 2)), np.array([2.0, -INF]))
+    found = values_in_best_order(
+        np.array([[0.0, 100.0]]), np.ones((1, 2)), cost, np.ones((2, 2)), np.array([2.0, -INF])
+    )
     assert found.tolist() == [[-INF, -INF]]
 
 
@@ -322,8 +330,8 @@ def test_survey_is_the_shortest_walks(must, one_way, discount):
         assert all(not done for _, done in found.place)
         reached = [rock for rock, place in enumerate(country.rocks) if place in within]
         assert sorted(found.factors) == reached
-        assert found.optional == (not must)
-        assert not found.remote
+        assert found.is_optional == (not must)
+        assert not found.has_remote
         for place, number in found.place.items():
             for column, factor in enumerate(found.factors):
                 site = list(country.rocks)[factor]
@@ -374,11 +382,11 @@ def test_outlook_is_the_optimum_without_remote_tests_and_the_ceiling_is_above(mu
     for _ in range(12):
         country = random_country(rng, must=must, one_way=one_way, discount=discount)
         problem, best = problem_of(country), best_value(country)
-        ahead, above = outlook_at_start(problem), ceiling(problem)
-        assert above.tight or discount < 1  # there, losses may be put off, and only gains are counted
+        ahead, above = outlook_at_start(problem), full_information_bound(problem)
+        assert above.is_exact or discount < 1  # there, losses may be put off, and only gains are counted
         tours = mean_with_nothing_hidden(country)
-        assert above.clairvoyant == pytest.approx(tours, abs=1e-9) if above.tight else above.clairvoyant >= tours
-        assert above.clairvoyant >= best - CLOSE
+        assert above.value == pytest.approx(tours, abs=1e-9) if above.is_exact else above.value >= tours
+        assert above.value >= best - CLOSE
         assert ahead <= best + CLOSE
         if discount == 1:
             assert ahead == pytest.approx(best, abs=1e-9)
@@ -402,27 +410,27 @@ def test_anytime_planner_is_optimal_in_small_worlds(must):
 def test_rocks_with_different_priors_are_different_errands():
     """The optimum is solved once per kind of errand; the prior is part of the kind."""
     country = Country({("a", "b"): 1.0, ("b", "a"): 1.0}, {"a": 0.2, "b": 0.9}, {}, check=1.0)
-    assert ceiling(problem_of(country)).optimum == pytest.approx((best_value(country),) * 2, abs=2e-6)
+    assert full_information_bound(problem_of(country)).optimum == pytest.approx((best_value(country),) * 2, abs=2e-6)
 
 
 def test_world_without_errands_is_worth_its_exit():
     country = Country({("a", "b"): 1.0, ("c", "a"): 1.0}, {"c": 0.5}, {"b": 5.0})
     problem = problem_of(country)
     assert outlook_at_start(problem) == 4.0
-    assert ceiling(problem).clairvoyant == 4.0
+    assert full_information_bound(problem).value == 4.0
 
 
 def test_rock_behind_a_door_that_never_opens_again_is_left_alone():
     country = Country({("a", "c"): 1.5, ("c", "c"): 1.0}, {"c": 0.9}, {"a": 1.75})
     assert outlook_at_start(problem_of(country)) == best_value(country) == 1.75
-    assert ceiling(problem_of(country)).clairvoyant == 1.75
+    assert full_information_bound(problem_of(country)).value == 1.75
 
 
 def test_declared_components_are_no_errands_any_more():
     problem = rhoplan.make("inspection:n=3")
-    ahead = Outlook(problem)
-    assert len(ahead.survey(problem.start).factors) == 3
-    assert sorted(ahead.survey((2, 2, 0b101)).factors) == [1]
+    ahead = TourValue(problem)
+    assert len(ahead.around(problem.start).factors) == 3
+    assert sorted(ahead.around((2, 2, 0b101)).factors) == [1]
 
 
 @pytest.mark.parametrize("spec", ["rocksample:n=5,k=3", "rocksample-standard", "inspection:n=8"])
@@ -434,8 +442,8 @@ def test_survey_of_a_grid_walks_by_manhattan_distance(spec):
     price = {"rocksample": 0.5, "rocksample-standard": 0.0, "inspection": 0.5}[problem.name]
     assert len(found.place) == size * size
     assert sorted(found.factors) == list(range(len(sites)))
-    assert found.remote == (problem.name != "inspection")
-    assert found.optional == (problem.name != "inspection")
+    assert found.has_remote == (problem.name != "inspection")
+    assert found.is_optional == (problem.name != "inspection")
     for visible, number in found.place.items():
         row, column = visible[:2]
         for errand, factor in enumerate(found.factors):
@@ -500,7 +508,7 @@ def test_planner_has_a_leaf_for_problems_that_do_not_come_apart(why):
 
 
 def test_too_many_places_are_not_surveyed(monkeypatch):
-    monkeypatch.setattr("rhoplan.planning.errands.places.MOST_PLACES", 24)
+    monkeypatch.setattr("rhoplan.planning.routing.site_graph.MOST_PLACES", 24)
     assert surveyed(rhoplan.make("rocksample:n=5,k=3")) is None
 
 
@@ -512,7 +520,7 @@ def test_discounted_walks_of_unequal_cost_are_not_rated():
 
 def test_ceiling_takes_the_best_walk_where_costs_differ_and_time_is_discounted():
     country = Country({("a", "c"): 9.0, ("a", "b"): 0.1, ("b", "c"): 0.1}, {"c": 0.9}, {"c": 0.0}, discount=0.9)
-    assert ceiling(problem_of(country)).clairvoyant >= best_value(country) - CLOSE
+    assert full_information_bound(problem_of(country)).value >= best_value(country) - CLOSE
 
 
 @pytest.mark.xfail(strict=True, reason="a dead end counts as free, though every further step costs")
@@ -533,7 +541,7 @@ def test_ceiling_is_above_deals_that_can_be_repeated():
     problem = one_rock({"here": (again, LEAVE)})
     assert deep_value(problem, 5, 0.0) > 5
     with pytest.raises(LimitError, match="for ever"):
-        ceiling(problem)
+        full_information_bound(problem)
 
 
 # -- the outlook and exact look-ahead ---------------------------------------------------------------------------------
@@ -555,15 +563,15 @@ def test_outlook_of_inspection_is_the_optimum(spec):
     best = deep_value(problem, INSPECTIONS[spec], -1000.0)
     assert deep_value(problem, INSPECTIONS[spec] - 2, -1000.0) == pytest.approx(best, abs=1e-6), "not deep enough"
     assert outlook_at_start(problem) == pytest.approx(best, abs=1e-6)
-    found = ceiling(problem)
+    found = full_information_bound(problem)
     assert found.optimum == pytest.approx((best, best), abs=4e-6)
-    assert found.clairvoyant >= best
+    assert found.value >= best
 
 
 def test_cheap_weak_tests_keep_the_outlook_below_the_optimum_and_the_planner_near_it():
     """An errand is rated with 8 tests; here the optimum runs more. The planner rates anew after each."""
     problem = rhoplan.make("inspection:n=1,places=0.0,techniques=look:0.8:0.3")
-    low, high = ceiling(problem).optimum
+    low, high = full_information_bound(problem).optimum
     assert outlook_at_start(problem) < low - 0.05
     score = rhoplan.evaluate(problem, make_agent("planning", problem), max_steps=100)
     assert low - 1e-5 <= score.reward <= high + CLOSE
@@ -583,7 +591,7 @@ def test_outlook_of_rocksample_is_below_the_exact_value_and_the_ceiling_above(sp
     problem = rhoplan.make(spec)
     best = deep_value(problem, ROCKS[spec], 10.0 - problem.menu.cost)
     score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
-    ahead, above = outlook_at_start(problem), ceiling(problem).clairvoyant
+    ahead, above = outlook_at_start(problem), full_information_bound(problem).value
     assert ahead <= best + CLOSE
     assert ahead - CLOSE <= score.reward <= above + CLOSE
     assert best <= above + CLOSE
@@ -601,10 +609,10 @@ def test_information_is_part_of_an_errand():
     """With a weight the errand is that of the flat problem with the same weight."""
     problem = rhoplan.make("inspection:n=1,places=0.0")
     priors = tuple(factor.prior[None, :] for factor in problem.factors)
-    ahead = Outlook(problem, weight=3.0)
-    errand = ahead.survey(problem.start).errands[0]
-    graph = Graph(errand)
-    wanted = Plan(graph, Information(3.0)).values(np.array([graph.root]), 8)
+    ahead = TourValue(problem, weight=3.0)
+    errand = ahead.around(problem.start).tasks[0]
+    graph = BeliefGraph(errand)
+    wanted = LayerValues(graph, InformationRate(3.0), discount=1.0).value(np.array([graph.root]), 8)
     assert ahead([problem.start], priors) == pytest.approx(wanted)
     assert wanted[0] > outlook_at_start(problem)
 
@@ -658,9 +666,9 @@ def test_ceiling_of_rocksample_is_the_mean_over_hidden_states(spec, settings):
     problem = rhoplan.make(spec)
     size, rocks = problem.details["grid"], problem.details["places"]
     values = [rover_value(size, rocks, good, exit=10.0, **settings) for good in all_subsets(range(len(rocks)))]
-    found = ceiling(problem)
-    assert found.clairvoyant == pytest.approx(np.mean(values), abs=1e-9)
-    assert found.tight
+    found = full_information_bound(problem)
+    assert found.value == pytest.approx(np.mean(values), abs=1e-9)
+    assert found.is_exact
     assert found.optimum is None
 
 
@@ -669,7 +677,7 @@ def test_ceiling_weighs_hidden_states_by_the_prior():
     settings = {"cost": 0.5, "exit": 10.0, "discount": 1.0, "edge": False}
     values = {good: rover_value(3, problem.details["places"], good, **settings) for good in all_subsets(range(2))}
     wanted = sum(0.2 ** len(good) * 0.8 ** (2 - len(good)) * value for good, value in values.items())
-    assert ceiling(problem).clairvoyant == pytest.approx(wanted, abs=1e-9)
+    assert full_information_bound(problem).value == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [2, 3, 5])
@@ -682,12 +690,12 @@ def test_ceiling_of_navigation_is_the_straight_way(n):
         steps = dict.fromkeys(edge, count) | steps
     assert len(steps) == n * n
     wanted = np.mean([20 - 0.5 * (count - 1) for count in steps.values()])
-    assert ceiling(rhoplan.make(f"navigation:n={n}")).clairvoyant == pytest.approx(wanted, abs=1e-9)
+    assert full_information_bound(rhoplan.make(f"navigation:n={n}")).value == pytest.approx(wanted, abs=1e-9)
 
 
 def test_ceiling_of_flat_problems_and_drilling_is_the_best_commit_for_each_state():
-    assert ceiling(rhoplan.make("tiger")).clairvoyant == 10
-    assert ceiling(rhoplan.make("drilling")).clairvoyant == pytest.approx(0.7 * 10)
+    assert full_information_bound(rhoplan.make("tiger")).value == 10
+    assert full_information_bound(rhoplan.make("drilling")).value == pytest.approx(0.7 * 10)
 
 
 def test_ceiling_of_inspection_is_right_verdicts_on_the_shortest_tour():
@@ -697,7 +705,7 @@ def test_ceiling_of_inspection_is_right_verdicts_on_the_shortest_tour():
         sum(abs(x - y) for a, b in pairwise([(0, 0), *order]) for x, y in zip(a, b, strict=True))
         for order in permutations(sites)
     ]
-    assert ceiling(problem).clairvoyant == pytest.approx(4 * (0.3 * 5 + 0.7 * 2) - 0.5 * min(apart))
+    assert full_information_bound(problem).value == pytest.approx(4 * (0.3 * 5 + 0.7 * 2) - 0.5 * min(apart))
 
 
 LOOSE = {
@@ -711,30 +719,32 @@ LOOSE = {
 @pytest.mark.parametrize(("spec", "discount"), [(spec, d) for spec, all_of in LOOSE.items() for d in all_of])
 def test_loose_ceiling_is_above_the_tight_one(spec, discount):
     problem = replace(rhoplan.make(spec), discount=discount)
-    ahead = Outlook(problem, discount=discount)
-    found = ahead.survey(problem.start)
+    ahead = TourValue(problem, discount=discount)
+    found = ahead.around(problem.start)
     for waits in {True, discount < 1}:
-        assert clairvoyant._loose(problem, ahead, found, waits=waits) >= ceiling(problem).clairvoyant - CLOSE
+        assert (
+            full_information._loose(problem, ahead, found, waits=waits) >= full_information_bound(problem).value - CLOSE
+        )
 
 
-@pytest.mark.parametrize("limit", ["MOST", "MOST_STATES"])
+@pytest.mark.parametrize("limit", ["MOST_SITES", "MOST_STATES"])
 def test_ceiling_says_whether_it_is_tight(monkeypatch, limit):
     problem = rhoplan.make("rocksample:n=5,k=3")
-    tight = ceiling(problem)
-    monkeypatch.setattr(clairvoyant, limit, 2)
-    loose = ceiling(problem)
-    assert (tight.tight, loose.tight) == (True, False)
-    assert loose.clairvoyant > tight.clairvoyant
+    tight = full_information_bound(problem)
+    monkeypatch.setattr(full_information, limit, 2)
+    loose = full_information_bound(problem)
+    assert (tight.is_exact, loose.is_exact) == (True, False)
+    assert loose.value > tight.value
 
 
 def test_ceiling_is_no_plan_in_a_fixed_order(monkeypatch):
     """With a discount the order of errands depends on what they are worth, so fewer of them are ordered exactly."""
     problem = replace(rhoplan.make("inspection:n=4,places=0.3/3.0/0.2/2.0"), discount=0.8)
-    tight = ceiling(problem).clairvoyant
-    for module in (clairvoyant, outlook):
-        monkeypatch.setattr(module, "MOST", 3)
-    assert ceiling(problem).clairvoyant >= tight
-    assert not ceiling(problem).tight
+    tight = full_information_bound(problem).value
+    for module in (full_information, tour_value):
+        monkeypatch.setattr(module, "MOST_SITES", 3)
+    assert full_information_bound(problem).value >= tight
+    assert not full_information_bound(problem).is_exact
 
 
 # -- the planner ------------------------------------------------------------------------------------------------------
@@ -759,8 +769,8 @@ def test_exact_score_of_the_anytime_planner(spec):
     assert score.reward == pytest.approx(SCORES[spec], abs=1e-6)
     assert score.truncated == 0
     assert score.reward >= outlook_at_start(problem) - CLOSE
-    found = ceiling(problem)
-    assert score.reward <= found.clairvoyant
+    found = full_information_bound(problem)
+    assert score.reward <= found.value
     if problem.name == "inspection":
         assert found.optimum == pytest.approx((SCORES[spec],) * 2, abs=2e-5)
 
@@ -770,8 +780,8 @@ def test_fixed_order_is_followed_to_its_end(monkeypatch, spec):
     """With the exact order out of reach the planner still ends, and earns what its outlook says or more."""
     problem = rhoplan.make(spec)
     exact = outlook_at_start(problem)
-    for limit in ("MOST", "MOST_AT_ONCE"):
-        monkeypatch.setattr(outlook, limit, 1)
+    for limit in ("MOST_SITES", "MOST_SITES_ONCE"):
+        monkeypatch.setattr(tour_value, limit, 1)
     ahead = outlook_at_start(problem)
     score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
     assert ahead <= exact + CLOSE
@@ -788,26 +798,27 @@ def test_many_errands_are_finished(spec):
     assert found.truncated == 0
     # A plan worth the outlook is at hand. The episodes are seeded, so there is no false alarm.
     assert abs(found.reward - outlook_at_start(problem)) <= 5 * found.se["reward"]
-    above = ceiling(problem)
-    assert not above.tight
+    above = full_information_bound(problem)
+    assert not above.is_exact
     assert above.optimum is None
 
 
-def deepened(problem: Problem, seconds: float) -> tuple[GraphPolicy, Plan, int, int]:
-    policy = GraphPolicy(Graph(problem), make_agent("planning", problem, planner="anytime", seconds=seconds))
-    return policy, *policy.chooser.deepened(policy.graph.root)
+def deepened(problem: Problem, seconds: float, settings: DeepeningSettings | None = None) -> LookaheadOnGraph:
+    leaf = derived_leaf(problem, weight=0.0, discount=problem.discount)
+    aim = rhoplan.Objective(discount=problem.discount)
+    return deepen(problem, initial(problem), objective=aim, leaf=leaf, seconds=seconds, settings=settings)[0]
 
 
 @pytest.mark.parametrize("spec", ["tiger", "diagnosis", "drilling"])
 def test_deepening_chooses_as_exact_planning_of_its_depth(spec):
     problem = rhoplan.make(spec)
-    policy, plan, root, depth = deepened(problem, 0.05)
-    assert depth >= 1
-    graph = Graph(problem)
-    exact = Plan(graph, leaf=policy.chooser.leaf)
-    nodes = np.array([graph.root])
-    assert plan.choices(np.array([root]), depth) == exact.choices(nodes, depth)
-    assert plan.values(np.array([root]), depth) == pytest.approx(exact.values(nodes, depth), abs=1e-12)
+    plan = deepened(problem, 0.05)
+    assert plan.horizon >= 1
+    graph = BeliefGraph(problem)
+    exact = LookaheadOnGraph(graph, plan.objective, plan.horizon, leaf=plan.layers.leaf)
+    nodes, root = np.array([graph.root]), np.array([plan.graph.root])
+    assert plan.places(root) == exact.places(nodes)
+    assert plan.value(root) == pytest.approx(exact.value(nodes), abs=1e-12)
 
 
 def test_time_limit_changes_no_choice():
@@ -823,20 +834,18 @@ def test_time_limit_changes_no_choice():
 
 def test_more_time_looks_deeper(monkeypatch):
     """By a clock that moves on by a second each time somebody looks: a depth takes one, and none that cannot end in
-    time, being GROWTH times slower, is begun."""
-    problem, ticks = rhoplan.make("rocksample:n=5,k=3"), itertools.count()
-    monkeypatch.setattr(anytime, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
-    depths = [deepened(problem, seconds)[3] for seconds in (1, 2 + anytime.GROWTH, 4 + anytime.GROWTH)]
-    assert depths == [1, 2, 3]
+    time, being `growth` times slower, is begun."""
+    problem, ticks, growth = rhoplan.make("rocksample:n=5,k=3"), itertools.count(), DeepeningSettings.growth
+    monkeypatch.setattr(deepening, "time", SimpleNamespace(perf_counter=lambda: next(ticks)))
+    assert [deepened(problem, seconds).horizon for seconds in (1, 2 + growth, 4 + growth)] == [1, 2, 3]
 
 
-def test_limit_on_situations_ends_deepening(monkeypatch):
-    monkeypatch.setattr("rhoplan.planning.errands.anytime.NODES", 500)
+def test_limits_end_deepening():
     problem = rhoplan.make("rocksample:n=5,k=3")
-    assert 1 <= deepened(problem, 60.0)[3] <= 3
-    monkeypatch.setattr("rhoplan.planning.errands.anytime.NODES", 2)
-    with pytest.raises(LimitError, match="needs more than 2 situations for one action ahead"):
-        deepened(problem, 60.0)
+    assert 1 <= deepened(problem, 60.0, DeepeningSettings(nodes=500)).horizon <= 4
+    assert deepened(problem, 60.0, DeepeningSettings(depth=2)).horizon == 2
+    with pytest.raises(LimitError, match="needs more than 0 nodes for one action ahead"):
+        deepened(problem, 60.0, DeepeningSettings(nodes=0))
 
 
 def test_timed_episodes_are_simulated():
@@ -960,7 +969,7 @@ def test_every_decision_of_every_episode_has_a_search_of_its_own(monkeypatch):
     # Twelve first decisions in the same situation: were it one search, they would be one.
     policy = GraphPolicy(shared_graph(problem), agent)
     first = [seed for seed in seeds if seed[-1] == 0]
-    found = [policy.chooser.search(policy.graph.root, seed).going_values[0] for seed in first]
+    found = [policy.chooser.search(policy.graph.root, seed).values[-1] for seed in first]
     assert len(found) == 12
     assert len(set(found)) > 1
 
@@ -1067,4 +1076,4 @@ def test_anytime_planner_on_the_classic_instance():
     assert found.discounted >= 20
     # The episodes are seeded, so there is no false alarm; with others its probability is below 1e-6.
     assert found.discounted >= ahead - 5 * found.se["discounted"]
-    assert found.discounted <= ceiling(problem).clairvoyant + 5 * found.se["discounted"]
+    assert found.discounted <= full_information_bound(problem).value + 5 * found.se["discounted"]

@@ -8,8 +8,8 @@ from rhoplan.errors import LimitError
 from rhoplan.io.model_file import parse_model
 from rhoplan.planning.certified.errands import ErrandPlan
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.errands.apart import comes_apart
-from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.planning.routing.decomposition import decomposes
+from rhoplan.planning.routing.full_information import full_information_bound
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -95,19 +95,19 @@ def test_what_is_no_errand_has_a_ceiling_above_what_a_plan_earns(text: str) -> N
     problem = parse_model(text)
     plan = ErrandPlan(problem, weight=0.0, discount=problem.discount)
 
-    assert not comes_apart(problem, plan.survey, discounts=problem.discount < 1)
-    assert ceiling(problem).clairvoyant >= solve(problem, gap=1e-3).lower
+    assert not decomposes(problem, plan.survey, discounts=problem.discount < 1)
+    assert full_information_bound(problem).value >= solve(problem, gap=1e-3).lower
 
 
 def test_with_several_factors_there_is_no_ceiling_then() -> None:
     problem = parse_model(AGAIN.replace("[g, b]}}", "[g, b]}, c: {states: [x, y]}}"))
 
     with pytest.raises(LimitError, match="no ceiling"):
-        ceiling(problem)
+        full_information_bound(problem)
 
 
 def test_an_errand_that_is_spent_keeps_its_ceiling() -> None:
     problem = parse_model(ONCE)
 
-    assert comes_apart(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
-    assert ceiling(problem).clairvoyant == pytest.approx((4 - 1) / 3)
+    assert decomposes(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
+    assert full_information_bound(problem).value == pytest.approx((4 - 1) / 3)

@@ -39,7 +39,7 @@ def test_bounds_that_are_wrong_are_noticed(text: str, weight: float) -> None:
     """Errands made of problems that do not come apart, as if these did."""
     problem = made(text)
     with (
-        patch(path_of("comes_apart"), return_value=True),
+        patch(path_of("decomposes"), return_value=True),
         patch(path_of("going_on_costs"), return_value=True),
     ):
         found = solve(problem, weight=weight, method="errands", check=True)

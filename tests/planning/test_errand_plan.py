@@ -17,7 +17,7 @@ from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import END, Action, CachedMenu, Problem
 from rhoplan.planning.certified.errands import ErrandPlan
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.errands.apart import comes_apart
+from rhoplan.planning.routing.decomposition import decomposes
 
 pytest.importorskip("numba", reason="the best tour needs numba")
 
@@ -94,7 +94,7 @@ def changed(change: Any) -> Problem:
 def test_the_promise_of_inspection_is_kept() -> None:
     problem = changed(lambda visible, action: action)
 
-    assert comes_apart(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
+    assert decomposes(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
 
 
 def test_walks_that_get_cheaper_later_leave_no_upper_bound() -> None:
@@ -126,7 +126,7 @@ def test_what_ends_too_early_leaves_no_upper_bound() -> None:
 
     problem = changed(short)
 
-    assert not comes_apart(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
+    assert not decomposes(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
 
 
 def test_rating_errands_ends_when_the_time_is_up() -> None:

@@ -13,7 +13,7 @@ from rhoplan.belief.situation import initial, observe_all
 from rhoplan.errors import LimitError
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.planning.routing.full_information import full_information_bound
 from seeming import (
     BESIDE,
     DEAR_EXIT,
@@ -72,15 +72,15 @@ def test_bounds_of_every_method_contain_the_value(text: str, weight: float, valu
     ],
 )
 def test_no_ceiling_is_below_what_can_be_reached(text: str, reached: float) -> None:
-    found = ceiling(made(text))
-    assert found.clairvoyant >= reached
+    found = full_information_bound(made(text))
+    assert found.value >= reached
     assert found.optimum is None or found.optimum[1] >= reached
 
 
 @pytest.mark.parametrize("text", [FREE_TEST, LAST_ENDS, RISKY, ENDLESS])
 def test_there_is_no_ceiling_where_tours_are_not_all_there_is(text: str) -> None:
     with pytest.raises(LimitError, match="does not come apart"):
-        ceiling(made(text))
+        full_information_bound(made(text))
 
 
 def test_what_was_dealt_with_may_be_worth_a_test() -> None:
@@ -96,9 +96,9 @@ def test_what_was_dealt_with_may_be_worth_a_test() -> None:
 
 def test_ceilings_stay_what_they_are_where_ending_is_best() -> None:
     """RockSample's exit pays from everywhere; Inspection's walks and tests have a price."""
-    assert ceiling(rhoplan.make("rocksample:n=5,k=3")).tight
-    assert ceiling(rhoplan.make("inspection")).optimum is not None
-    assert ceiling(rhoplan.make("inspection:n=2,move_cost=0")).optimum is None
+    assert full_information_bound(rhoplan.make("rocksample:n=5,k=3")).is_exact
+    assert full_information_bound(rhoplan.make("inspection")).optimum is not None
+    assert full_information_bound(rhoplan.make("inspection:n=2,move_cost=0")).optimum is None
     assert solve(rhoplan.make("inspection")).method == "errands"
 
 

@@ -21,7 +21,7 @@ from rhoplan.model.check import check_problem
 from rhoplan.model.limited import horizon_of, with_horizon
 from rhoplan.model.problem import Menu, Visible
 from rhoplan.planning.certified.solve import solve
-from rhoplan.planning.errands.clairvoyant import ceiling
+from rhoplan.planning.routing.full_information import full_information_bound
 from rhoplan.present.policy_plot import plot_policy
 from test_pomdpx_files import table, whole
 
@@ -164,7 +164,9 @@ def test_a_horizon_does_not_count_it(drawn, apart):
 
 
 def test_its_ceiling_is_the_mean_of_theirs(drawn, apart):
-    assert ceiling(drawn).clairvoyant == pytest.approx(sum(chance * ceiling(one).clairvoyant for chance, one in apart))
+    assert full_information_bound(drawn).value == pytest.approx(
+        sum(chance * full_information_bound(one).value for chance, one in apart)
+    )
 
 
 def test_a_model_file_says_so_and_is_read_back(drawn, tmp_path):

@@ -55,13 +55,14 @@ def factored_rows() -> Iterator[dict[str, Any]]:
 
 
 def _search_row(spec: str, method: str, promised: float | None) -> dict[str, Any]:
-    from rhoplan.planning.search.tree import TreeSearch
+    from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
     problem = make(spec)
     depth = problem.horizon + 3 if method == "pomcp" else 12
-    search = TreeSearch(problem, method=method, depth=depth, weight=0.0 if method == "pomcp" else 1.0)
-    search.run(initial(problem), simulations=1000)
-    result = search.run(initial(problem), simulations=None, seconds=1.0, seed=1)
+    settings = TreeSearchSettings(method, depth, extra_depth=0, simulations=None, seconds=1.0)
+    search = TreeSearch(problem, settings, weight=0.0 if method == "pomcp" else 1.0)
+    search.run(initial(problem))
+    result = search.run(initial(problem), seed=1)
     rate = result.simulations / result.seconds
     limit = result.simulations / promised if promised else None
     detail = f": {rate:,.0f} a second" + (f", {promised:,.0f} promised" if promised else "")

@@ -77,12 +77,13 @@ def _advice(name: str) -> float:
 
 
 def _search(method: str, seconds: float) -> dict[str, Any]:
-    from rhoplan.planning.search.tree import TreeSearch
+    from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
     problem = make("rocksample:n=7,k=8")
-    search = TreeSearch(problem, method=method, depth=problem.horizon + 3, weight=0.0 if method == "pomcp" else 1.0)
-    search.run(initial(problem), simulations=100)
-    taken, found = timed(partial(search.run, initial(problem), simulations=None, seconds=seconds, seed=1))
+    settings = TreeSearchSettings(method, problem.horizon, extra_depth=3, simulations=None, seconds=seconds)
+    search = TreeSearch(problem, settings, weight=0.0 if method == "pomcp" else 1.0)
+    search.run(initial(problem))
+    taken, found = timed(partial(search.run, initial(problem), seed=1))
     what = f"{method} on rocksample:n=7,k=8, {seconds:g} s allowed"
     detail = f": {found.simulations:,} simulations, 1,000 promised"
     return {"what": what, "seconds": taken, "limit": 3 * seconds, "ratio": None, "detail": detail}

@@ -27,16 +27,17 @@ from rhoplan.belief.belief import Belief
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import NotAvailable
 from rhoplan.model.problem import Array, Ids, Leaf, Problem, Rule
-from rhoplan.planning.errands.anytime import deepen
+from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import Policy, Seed, checked_action
+from rhoplan.planning.routing.deepening import deepen
 from rhoplan.planning.run_once import USUAL_WORK
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
     from rhoplan.planning.many.search import Search
-    from rhoplan.planning.search.tree import SearchResult, TreeSearch
+    from rhoplan.planning.tree_search import SearchResult, TreeSearch
 
 
 def chooser(planner: Planner, graph: Graph, objective: Objective) -> Chooser:
@@ -98,31 +99,30 @@ class Deepening(Chooser):
         super().__init__(graph, objective, depth, leaf)
         self.seconds = seconds
 
-    def deepened(self, node: int) -> tuple[Plan, int, int]:
-        """A plan for `node` as deep as time allows, its node there, and its depth."""
+    def deepened(self, node: int) -> tuple[LookaheadOnGraph, int]:
+        """A plan for `node` as deep as time allows, and its node there."""
         return deepen(
             self.graph.problem,
             self.graph.situation(node),
-            self.objective.rho,
-            discount=self.objective.discount_factor,
-            commits_count=self.objective.terminal_rewards,
+            objective=self.objective,
             leaf=self.leaf,
             seconds=self.seconds,
         )
 
+    def _slot_and_ending(self, plan: LookaheadOnGraph, root: int) -> tuple[int, int]:
+        terminal = int(plan.graph.table.terminal_count[plan.graph.observable[root]])
+        place, ending = int(plan.places(np.array([root]))[0]), int(plan.graph.stop_place[root])
+        return (place - terminal, ending) if place >= terminal else (-1, place)
+
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
         self.graph.expand(nodes)
-        slots = np.empty(len(nodes), dtype=np.int64)
-        for place, node in enumerate(nodes.tolist()):
-            plan, root, depth = self.deepened(node)
-            slots[place] = plan.choices(np.array([root]), depth)[0]
-        return slots, self.plan.best_ending(nodes)[1]
+        found = np.array([self._slot_and_ending(*self.deepened(node)) for node in nodes.tolist()])
+        return found[:, 0], found[:, 1]
 
     def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
-        plan, root, depth = self.deepened(node)
-        there = np.array([root])
-        later = plan.action_values(there, depth)[2][0]
-        return later, int(plan.choices(there, depth)[0]), int(plan.best_ending(there)[1][0])
+        plan, root = self.deepened(node)
+        arcs, values = plan.action_values(np.array([root]))
+        return values.continuation[~arcs.is_terminal], *self._slot_and_ending(plan, root)
 
 
 class Evidence(Chooser):
@@ -259,33 +259,41 @@ class Searching(Chooser):
 
     @cached_property
     def _tree(self) -> TreeSearch:
-        from rhoplan.planning.search.tree import TreeSearch
+        from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
-        return TreeSearch(
-            self.graph.problem,
-            method=self.planner.name,
-            depth=self.depth + self.planner.deeper,
-            weight=self.objective.weight_per_nat,
-            discount=self.objective.discount_factor,
-            exploration=self.planner.exploration,
+        planner, aim = self.planner, self.objective
+        settings = TreeSearchSettings(
+            planner.name,
+            planner.depth,
+            simulations=planner.simulations,
+            seconds=planner.seconds,
+            exploration=planner.exploration,
         )
+        return TreeSearch(self.graph.problem, settings, weight=aim.weight_per_nat, discount=aim.discount_factor)
 
     def search(self, node: int, seed: Seed) -> SearchResult:
         """What the search finds at `node`."""
-        situation, planner = self.graph.situation(node), self.planner
-        return self._tree.run(situation, simulations=planner.simulations, seconds=planner.seconds, seed=seed)
+        return self._tree.run(self.graph.situation(node), seed=seed)
+
+    def _slot_and_ending(self, node: int, found: SearchResult) -> tuple[int, int]:
+        terminal = len(self.graph.menus[self.graph.visible[node]].ending)
+        if found.place >= terminal:
+            return found.place - terminal, int(found.values[:terminal].argmax()) if terminal else -1
+        return -1, found.place
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids]:
         self.graph.expand(np.unique(nodes))
-        found = [self.search(node, seed) for node, seed in zip(nodes.tolist(), seeds, strict=True)]
-        return np.array([result.choice for result in found]), np.array([result.ending for result in found])
+        every = zip(nodes.tolist(), seeds, strict=True)
+        found = np.array([self._slot_and_ending(node, self.search(node, seed)) for node, seed in every])
+        return found[:, 0], found[:, 1]
 
     def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
         found = self.search(node, seed)
-        slots = len(found.going_values)
+        going = found.values[len(self.graph.menus[self.graph.visible[node]].ending) :]
+        slots = len(going)
         bonus = self.plan.utility.going(self.graph, np.array([node]))[0]
-        later = found.going_values - self.graph.reward[node, :slots] - bonus[:slots]
+        later = going - self.graph.reward[node, :slots] - bonus[:slots]
         takes_time = (
             float(self.plan.fades(np.array([node]))[0, 0]) / self.objective.discount_factor
         )  # of a first look none
-        return takes_time * later, found.choice, found.ending
+        return takes_time * later, *self._slot_and_ending(node, found)

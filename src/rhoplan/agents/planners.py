@@ -167,16 +167,17 @@ class Anytime(BuiltInPlanner):
         return replace(self, horizon=SHORT_HORIZON)
 
     def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
-        if self.seconds is not None:
-            from rhoplan._old.chooser_policy import ChooserPolicy
+        leaf = self.leaf(problem, objective)
+        if self.seconds is None:
+            return LookaheadPolicy(problem, objective, self.depth, leaf=leaf)
+        from rhoplan.planning.routing.deepening import DeepeningPolicy
 
-            return ChooserPolicy(problem, objective, self, seed)
-        return LookaheadPolicy(problem, objective, self.depth, leaf=self.leaf(problem, objective))
+        return DeepeningPolicy(problem, objective, leaf=leaf, seconds=self.seconds)
 
     @staticmethod
     def leaf(problem: Problem, objective: Objective) -> Leaf | None:
         """The leaf value derived from `problem`; None is the problem's own."""
-        from rhoplan.planning.errands.anytime import derived_leaf
+        from rhoplan.planning.routing.deepening import derived_leaf
 
         found = derived_leaf(problem, weight=objective.weight_per_nat, discount=objective.discount_factor)
         if found is not None and not objective.is_information:
@@ -219,11 +220,10 @@ class RunOnce(BuiltInPlanner):
 class TreeSearchPlanner(BuiltInPlanner):
     """Settings of tree searches. simulations, seconds: per decision. exploration: the UCB1 constant.
 
-    deeper: actions beyond the horizon. The problem's own leaf value is not used: rollouts take its place.
+    The problem's own leaf value is not used: rollouts take its place.
     """
 
     samples: ClassVar[bool] = True
-    deeper: ClassVar[int] = 0
 
     simulations: int | None = None
     seconds: float | None = None
@@ -238,9 +238,17 @@ class TreeSearchPlanner(BuiltInPlanner):
         _check_plain(self, objective, "planner exact or anytime")
 
     def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
-        from rhoplan._old.chooser_policy import ChooserPolicy
+        from rhoplan.planning.tree_search import TreeSearchSettings
+        from rhoplan.planning.tree_search.policy import TreeSearchPolicy
 
-        return ChooserPolicy(problem, objective, self, seed)
+        settings = TreeSearchSettings(
+            self.name,
+            self.depth,
+            simulations=self.simulations,
+            seconds=self.seconds,
+            exploration=self.exploration,
+        )
+        return TreeSearchPolicy(problem, objective, settings, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -255,7 +263,6 @@ class POMCP(TreeSearchPlanner):
     """Monte Carlo tree search over histories with sampled states (Silver and Veness 2010)."""
 
     name: ClassVar[str] = "pomcp"
-    deeper: ClassVar[int] = 3  # the published setting
 
 
 @dataclass(frozen=True)

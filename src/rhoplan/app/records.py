@@ -269,9 +269,10 @@ def ceiling_record(problem: Problem) -> dict[str, Any]:
     if problem.observes_then_commits:
         return {}
     try:
-        from rhoplan.planning.errands.clairvoyant import ceiling
+        from rhoplan.planning.routing.full_information import full_information_bound
 
-        return {"ceiling": asdict(ceiling(problem))}
+        bound = full_information_bound(problem)
+        return {"ceiling": {"clairvoyant": bound.value, "tight": bound.is_exact, "optimum": bound.optimum}}
     except LimitError:
         return {"ceiling": None}
     except MissingExtra as error:

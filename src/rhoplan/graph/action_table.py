@@ -55,7 +55,8 @@ class ActionTable:
 
     Per observable state (V,): `first` action id, `count` of actions, `terminal_count`, `branches` (outcomes of all
     non-terminal actions), `terminals` (number of its record in `terminal_sets`). Per action (A,): `kernel`, `factor`,
-    `outcomes`, `branch_offset` (from the first branch of a node to the first one of the action). Arrays have spare
+    `outcomes`, `branch_offset` (from the first branch of a node to the first one of the action), `target_first`: where
+    the observable states after its outcomes begin in `target_ids`, in which `targets` fills them in. Arrays have spare
     room at their ends.
     """
 
@@ -72,8 +73,8 @@ class ActionTable:
         self._terminal_ids: dict[Hashable, int] = {}
         nothing = np.empty(0, dtype=np.int64)
         self.first, self.count, self.terminal_count, self.branches, self.terminals = (nothing,) * 5
-        self.kernel, self.factor, self.outcomes, self.branch_offset, self._target_first = (nothing,) * 5
-        self._targets, self._target_count = nothing, 0
+        self.kernel, self.factor, self.outcomes, self.branch_offset, self.target_first = (nothing,) * 5
+        self.target_ids, self._target_count = nothing, 0
 
     def observable(self, visible: Visible) -> int:
         """The id of an observable state."""
@@ -87,21 +88,21 @@ class ActionTable:
 
     def targets(self, actions: Ids) -> Ids:
         """The observable states that the outcomes of actions (n,) lead to, one action after the other; or ENDED."""
-        places = spans(self._target_first[actions], self.outcomes[actions])
-        found = self._targets[places]
+        places = spans(self.target_first[actions], self.outcomes[actions])
+        found = self.target_ids[places]
         if (found == UNKNOWN).any():
             for action in np.unique(actions).tolist():
-                begin, leads_to = self._target_first[action], self.actions[action].leads_to
+                begin, leads_to = self.target_first[action], self.actions[action].leads_to
                 ids = [ENDED if visible is END else self.observable(visible) for visible in leads_to]
-                self._targets[begin : begin + len(leads_to)] = ids
-            found = self._targets[places]
+                self.target_ids[begin : begin + len(leads_to)] = ids
+            found = self.target_ids[places]
         result: Ids = found
         return result
 
     def target(self, actions: Ids, outcomes: Ids) -> Ids:
         """The observable state that one outcome (n,) of each of actions (n,) leads to, or ENDED."""
         self.targets(actions)
-        result: Ids = self._targets[self._target_first[actions] + outcomes]
+        result: Ids = self.target_ids[self.target_first[actions] + outcomes]
         return result
 
     def _add(self, visible: Visible) -> int:
@@ -119,7 +120,7 @@ class ActionTable:
             setattr(self, name, grown(getattr(self, name), number, number + 1))
             getattr(self, name)[number] = value
         begin, end = base + len(terminal), len(self.actions)
-        for name in ("kernel", "factor", "outcomes", "branch_offset", "_target_first"):
+        for name in ("kernel", "factor", "outcomes", "branch_offset", "target_first"):
             setattr(self, name, grown(getattr(self, name), base, end))
             getattr(self, name)[base:begin] = 0
         self.kernel[base:begin] = self._terminal_kernels[terminals]
@@ -127,10 +128,10 @@ class ActionTable:
         self.factor[base:end] = [action.factor for action in (*terminal, *going)]
         self.outcomes[begin:end] = outcomes
         offset = np.cumsum(outcomes) - outcomes
-        self.branch_offset[begin:end], self._target_first[begin:end] = offset, self._target_count + offset
+        self.branch_offset[begin:end], self.target_first[begin:end] = offset, self._target_count + offset
         wanted = self._target_count + int(outcomes.sum())
-        self._targets = grown(self._targets, self._target_count, wanted)
-        self._targets[self._target_count : wanted] = UNKNOWN
+        self.target_ids = grown(self.target_ids, self._target_count, wanted)
+        self.target_ids[self._target_count : wanted] = UNKNOWN
         self._target_count = wanted
         return number
 

@@ -80,10 +80,10 @@ def optimum(problem: str, *, gap: float = 1e-4, seconds: float = 120.0) -> dict[
 @measure
 def ceiling(problem: str) -> dict[str, Any]:
     """What no agent can beat in a factored problem."""
-    from rhoplan.planning.errands.clairvoyant import ceiling as find_ceiling  # which brings numba
+    from rhoplan.planning.routing.full_information import full_information_bound  # which brings numba
 
-    found = find_ceiling(make(problem))
-    return {"clairvoyant": found.clairvoyant, "tight": found.tight, "optimum": found.optimum}
+    found = full_information_bound(make(problem))
+    return {"clairvoyant": found.value, "tight": found.is_exact, "optimum": found.optimum}
 
 
 @measure

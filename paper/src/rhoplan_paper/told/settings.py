@@ -12,7 +12,7 @@ from functools import cache
 
 from rhoplan.agents.agent import AGENTS
 from rhoplan.evaluation.streams import PUBLISHED_SEEDS
-from rhoplan.planning.search.pomcp import STOP_PROBABILITY
+from rhoplan.planning.tree_search import TreeSearchSettings
 from rhoplan.problems.registry import make, parameters
 from rhoplan_paper.published import Cell, Quote, Row, published
 from rhoplan_paper.statistics import EFFECT_SIZES
@@ -127,6 +127,6 @@ IN_USE: dict[str, Callable[[], list[tuple[float, str]]]] = {
     "episodes per seed": lambda: _key("per_seed"),
     "episodes per agent": lambda: _key("episodes"),
     "seed": lambda: [(float(seed), "a published seed") for seed in PUBLISHED_SEEDS],
-    "stop_chance": lambda: [(100 * STOP_PROBABILITY, "chance that a rollout ends")],
+    "stop_chance": lambda: [(100 * TreeSearchSettings.stop_probability, "chance that a rollout ends")],
 }
 """By column, the values in use, each with what uses it."""

@@ -19,7 +19,7 @@ from rhoplan.model.problem import END, Action, Array, Problem
 from rhoplan.planning.asked import Asked, BoundedPolicy, spelt
 from rhoplan.planning.certified.errands import ErrandPlan, Unfit
 from rhoplan.planning.certified.reveal import errand_bounds
-from rhoplan.planning.errands.apart import numbers_of
+from rhoplan.planning.routing.decomposition import numbers_of
 
 FORMAT = "rhoplan-errand-policy-1"
 

@@ -1,20 +1,19 @@
 """A plan that deals with one hidden factor after the other, followed exactly: a lower bound; and where nothing but the
 walk connects the factors, the optimum.
 
-`planning.errands` reads off a problem where each factor can be tested and dealt with and in which order to go there.
+`planning.routing` reads off a problem where each factor can be tested and dealt with and in which order to go there.
 Whether the problem is what it looks like from the start does not matter for the lower bound: the plan is followed
 action by action through the problem's own menus, in every case that can come up, and gives no bound where it cannot be.
 
 The upper bound needs more. Where every factor must be dealt with, each in one place, without a discount, a plan earns
 on each factor at most what testing and dealing with it is worth alone, and walks at least the shortest tour, if the
-problem comes apart for good (`planning.errands.apart`).
+problem comes apart for good (`planning.routing.decomposition`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +24,10 @@ from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import Test
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
 from rhoplan.planning import clock
-from rhoplan.planning.errands.apart import comes_apart, going_on_costs
-from rhoplan.planning.errands.outlook import TESTS_ON_THE_SPOT, Errands, Outlook
-from rhoplan.planning.errands.places import LEAVE, Survey, depends, is_walk
-from rhoplan.planning.errands.route import MOST_AT_ONCE, first_errands
+from rhoplan.planning.routing.decomposition import decomposes, going_on_costs
+from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, depends, is_move
+from rhoplan.planning.routing.tour import MOST_SITES_ONCE, values_in_best_order
+from rhoplan.planning.routing.tour_value import MOST_TESTS, TaskValues, TourValue
 
 ROUNDING = 1e-12
 """Outward rounding, as a share of what is at stake."""
@@ -46,27 +45,24 @@ class ErrandPlan:
 
     def __init__(self, problem: Problem, *, weight: float, discount: float) -> None:
         self.problem, self.weight, self.discount = problem, weight, discount
-        self.outlook = Outlook(problem, weight=weight, discount=discount)
-        self.survey: Survey = self.outlook.survey(problem.start)
+        self.outlook = TourValue(problem, weight=weight, discount=discount)
+        self.survey: SiteGraph = self.outlook.around(problem.start)
         self._apart: bool | None = None  # not looked at yet
 
-    def order(self, situation: Situation, *, deadline: float = math.inf) -> tuple[Survey, dict[int, int]]:
+    def order(self, situation: Situation, *, deadline: float = math.inf) -> tuple[SiteGraph, dict[int, int]]:
         """The surroundings of `situation`, and the errands there in the order in which they are done, each with the
         number of tests that may be run on the spot.
 
         LimitError where `deadline` comes first.
         """
-        found = self.outlook.survey(situation.visible)
-        with ExitStack() as limits:
-            for errand in dict.fromkeys(found.errands):
-                graph = self.outlook.errand(errand).graph
-                limits.enter_context(graph.limited(math.inf, max(deadline - clock.now(), 0.0)))
+        found = self.outlook.around(situation.visible)
+        with self.outlook.limited(found, max(deadline - clock.now(), 0.0)):
             worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
             begun, tests = self._begun(situation, found, worth, after)
-        order = self.outlook.order(found, found.place[situation.visible], worth[0], after[0], begun)
-        return found, {column: tests if column in begun else TESTS_ON_THE_SPOT for column in order}
+        order = self.outlook.order(found, found.place[situation.visible], worth=worth[0], after=after[0], chosen=begun)
+        return found, {column: tests if column in begun else MOST_TESTS for column in order}
 
-    def _begun(self, situation: Situation, found: Survey, worth: Array, after: Array) -> tuple[tuple[int, ...], int]:
+    def _begun(self, situation: Situation, found: SiteGraph, worth: Array, after: Array) -> tuple[tuple[int, ...], int]:
         """The errand that is done first, here, because no more than so many tests of it are run; none where that is of
         no use, as without a discount.
 
@@ -75,21 +71,21 @@ class ErrandPlan:
         before it.
         """
         place = found.place[situation.visible]
-        begun, tests = tuple[int, ...](), TESTS_ON_THE_SPOT
+        begun, tests = tuple[int, ...](), MOST_TESTS
         if self.discount == 1 or found.is_dead_end:
             return begun, tests
         best = float(self.outlook.best_tour(found, np.array([place]), worth, after)[0])
         seen = set[tuple[int, bytes]]()
         for column in np.flatnonzero(found.site == place).tolist():
-            errand, belief = found.errands[column], situation.beliefs[found.factors[column]]
+            errand, belief = found.tasks[column], situation.beliefs[found.factors[column]]
             if (id(errand), belief.tobytes()) in seen:
                 continue  # as good as another one
             seen.add((id(errand), belief.tobytes()))
-            ways = [self.outlook.errand(errand).rate(belief[None, :], fewer) for fewer in range(TESTS_ON_THE_SPOT)]
+            ways = [self.outlook.task(errand).rate(belief[None, :], fewer) for fewer in range(MOST_TESTS)]
             rated, fewest = np.unique(np.array(ways)[:, :, 0], axis=0, return_index=True)
             rows = [np.repeat(part, len(rated), axis=0) for part in (worth, after)]
             rows[0][:, column], rows[1][:, column] = rated.T
-            values = self.outlook.begun(found, *rows)[:, column]
+            values = self.outlook.started(found, *rows)[:, column]
             if values.max() > best + ROUNDING * abs(best):
                 best, begun, tests = float(values.max()), (column,), int(fewest[values.argmax()])
         return begun, tests
@@ -102,9 +98,9 @@ class ErrandPlan:
             path = self.path(found, here, column)
             if path:
                 return path[0]
-            errands = self.outlook.errand(found.errands[column])
-            node = node_of(errands, situation.beliefs[found.factors[column]])
-            name, _ = errands.done_at(node, tests)
+            errands = self.outlook.task(found.tasks[column])
+            node = errands.node(situation.beliefs[found.factors[column]])
+            name, _ = errands.taken(node, tests)
             if name != LEAVE:
                 return self._on_offer(errands, here, found.factors[column])[name].name
         return self.way_out(found, here)[0]
@@ -127,7 +123,7 @@ class ErrandPlan:
             paid, front = self._walk(front, names, deadline)
             total, size = total + paid, size + abs(paid)
             shadow = self._along(shadow, names)
-            errands, factor = self.outlook.errand(found.errands[column]), found.factors[column]
+            errands, factor = self.outlook.task(found.tasks[column]), found.factors[column]
             known: dict[tuple[object, ...], tuple[float, dict[str, float]]] = {}
             after: dict[Visible, float] = {}
             for visible, mass in front.items():
@@ -145,7 +141,7 @@ class ErrandPlan:
                     if there is not END:
                         after[there] = after.get(there, 0.0) + mass * share
             front = after
-        if front and not found.optional:
+        if front and not found.is_optional:
             raise Unfit
         if front:
             *names, last = self.way_out(found, shadow)
@@ -154,9 +150,9 @@ class ErrandPlan:
             total, size = total + paid, size + abs(paid)
         return total - ROUNDING * (size + 1.0)
 
-    def _on_offer(self, errands: Errands, visible: Visible, factor: int) -> dict[str, Action]:
+    def _on_offer(self, errands: TaskValues, visible: Visible, factor: int) -> dict[str, Action]:
         """The actions about a factor in `visible`, by their names in the errand, which stands for many factors."""
-        actions = [a for a in self.problem.menu(visible) if a.factor == factor and not is_walk(a)]
+        actions = [a for a in self.problem.menu(visible) if a.factor == factor and not is_move(a)]
         tests = [a for a in actions if not depends(a) and len(a.outcomes) > 1]
         flat = errands.graph.problem.flat
         names = [test.name for test in flat.tests], [deal.name for deal in flat.commits if deal.name != LEAVE]
@@ -168,28 +164,28 @@ class ErrandPlan:
         return dict(zip([*names[0], *names[1]], [*tests, *deals], strict=True))
 
     def _on_the_spot(
-        self, errands: Errands, belief: Array, menu: dict[str, Action], tests: int
+        self, errands: TaskValues, belief: Array, menu: dict[str, Action], tests: int
     ) -> tuple[float, dict[str, float]]:
         """What testing, so often at most, and dealing with a factor pays by the actions of `menu`, and how much weight
         is left after each way to deal with it (LEAVE is one)."""
-        masses, total, ends = {node_of(errands, belief): 1.0}, 0.0, dict[str, float]()
+        masses, total, ends = {errands.node(belief): 1.0}, 0.0, dict[str, float]()
         for depth in range(tests, -1, -1):
             after: dict[int, float] = {}
             for node, mass in masses.items():
-                name, slot = errands.done_at(node, depth)
+                name, place = errands.taken(node, depth)
                 if name == LEAVE:
                     ends[name] = ends.get(name, 0.0) + mass
                     continue
                 action, held = menu[name], errands.graph.beliefs(np.array([node]))
                 paid = float(action.reward @ held[0]) + self.weight * float(information(held, action)[0])
                 total += mass * paid
-                if slot < 0:
+                if place < 0:
                     if len(action.outcomes) > 1:
                         raise Unfit
                     ends[name] = ends.get(name, 0.0) + self.discount * mass
                     continue
                 chances = update(held, action)[0][0]
-                for child, chance in zip(errands.graph.next[node, slot].tolist(), chances.tolist(), strict=False):
+                for child, chance in zip(errands.children(node, place).tolist(), chances.tolist(), strict=True):
                     if chance > 0:
                         after[child] = after.get(child, 0.0) + self.discount * mass * chance
             masses = after
@@ -204,7 +200,7 @@ class ErrandPlan:
             clock.check(deadline)
             for name in names:
                 action = next((a for a in self.problem.menu(visible) if a.name == name), None)
-                if action is None or not is_walk(action):
+                if action is None or not is_move(action):
                     raise Unfit
                 total += mass * float(action.reward[0])
                 mass *= self.discount
@@ -221,12 +217,12 @@ class ErrandPlan:
             raise Unfit
         return float(action.reward[0])
 
-    def path(self, found: Survey, visible: Visible, column: int) -> list[str]:
+    def path(self, found: SiteGraph, visible: Visible, column: int) -> list[str]:
         """The walks from `visible`, which is in the survey, to an errand."""
         names = []
         while (steps := found.steps[found.place[visible], column]) > 0:
             for action in self.problem.menu(visible):
-                if is_walk(action) and found.steps[found.place[action.leads_to[0]], column] == steps - 1:
+                if is_move(action) and found.steps[found.place[action.leads_to[0]], column] == steps - 1:
                     there = found.cost[found.place[action.leads_to[0]], column] - float(action.reward[0])
                     if there <= found.cost[found.place[visible], column] + 1e-9:
                         names.append(action.name)
@@ -236,7 +232,7 @@ class ErrandPlan:
                 raise Unfit
         return names
 
-    def way_out(self, found: Survey, visible: Visible) -> list[str]:
+    def way_out(self, found: SiteGraph, visible: Visible) -> list[str]:
         """The walks from `visible` to where ending is worth most, and the ending action."""
         ways: dict[Visible, list[str]] = {visible: []}
         queue = [visible]
@@ -248,7 +244,7 @@ class ErrandPlan:
                 if action.ends_episode and constant and paid >= worth - 1e-9:
                     return [*ways[here], action.name]
                 there = action.leads_to[0]
-                if is_walk(action) and there not in ways:
+                if is_move(action) and there not in ways:
                     later = self.discount * float(found.leaving[found.place[there]])
                     if paid + later < worth - 1e-9:
                         continue
@@ -260,7 +256,7 @@ class ErrandPlan:
         """Whether the problem stays what it looks like from the start: then a plan that is made anew on the way is no
         worse than the one before it. TimeoutError where `deadline` comes first."""
         if self._apart is None:
-            self._apart = comes_apart(
+            self._apart = decomposes(
                 self.problem, self.survey, discounts=self.discount < 1, informs=self.weight > 0, deadline=deadline
             )
         return self._apart
@@ -271,12 +267,12 @@ class ErrandPlan:
 
     def upper(self, situation: Situation, best: Best, *, deadline: float = math.inf) -> float:
         """The optimum from `situation` on, where nothing but the walk connects the factors; else infinity."""
-        found = self.outlook.survey(situation.visible)
-        if found.optional or found.remote or self.discount < 1:
+        found = self.outlook.around(situation.visible)
+        if found.is_optional or found.has_remote or self.discount < 1:
             return math.inf
         if not self.comes_apart(deadline=deadline) or not self._going_on_costs:
             return math.inf
-        worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.errands, found.factors, strict=True)]
+        worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.tasks, found.factors, strict=True)]
         place = found.place[situation.visible]
         return sum(worth) - shortest(found, place) + ROUNDING * (sum(map(abs, worth)) + 1.0)
 
@@ -286,17 +282,12 @@ def tells_as(action: Action, test: Test) -> bool:
     return bool(np.array_equal(action.likelihood, test.likelihood))
 
 
-def node_of(errands: Errands, belief: Array) -> int:
-    """The node of a belief in an errand's graph."""
-    return int(errands.graph.nodes([errands.graph.problem.start], (belief[None, :],))[0])
-
-
-def shortest(found: Survey, place: int) -> float:
-    """At most the cost of the shortest walk from `place` to all errands; exact up to MOST_AT_ONCE of them."""
+def shortest(found: SiteGraph, place: int) -> float:
+    """At most the cost of the shortest walk from `place` to all errands; exact up to MOST_SITES_ONCE of them."""
     count = len(found.factors)
-    if count <= MOST_AT_ONCE:
+    if count <= MOST_SITES_ONCE:
         free, cost = np.zeros((1, count)), found.cost[found.site]
-        first = first_errands(free, np.ones_like(free), cost, np.ones_like(cost), found.leaving[found.site])[0]
+        first = values_in_best_order(free, np.ones_like(free), cost, np.ones_like(cost), found.leaving[found.site])[0]
         return -float((first - found.cost[place]).max())
     apart = found.cost[found.site] + np.diag(np.full(count, np.inf))
     return float(np.minimum(found.cost[place], apart.min(axis=0)).sum())

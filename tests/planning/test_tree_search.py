@@ -12,36 +12,41 @@ import numpy as np
 import pytest
 
 import rhoplan
-import rhoplan.planning.search
-from rhoplan._old.exact import Plan
-from rhoplan._old.graph import Graph
+import rhoplan.planning.tree_search
 from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import Situation, branch, initial, observe
-from rhoplan.planning.search import SearchResult, TreeSearch, kernels, tree
-from rhoplan.planning.search.model import SearchModel, cumulative
-from rhoplan.planning.utility import Information
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.tree_search import METHODS, SearchResult, TreeSearch, TreeSearchSettings, kernels
+from rhoplan.planning.tree_search import search as module
+from rhoplan.planning.tree_search.model import SearchModel, cumulative
+from rhoplan.planning.tree_search.policy import TreeSearchPolicy
 from strategies import Limits, random_case
 from test_factored_toy import toy
 
 CLOSE = 1e-9
 
-METHODS = ("mcts", "pomcp")
-
 
 def exact(problem, depth, weight=0.0, discount=1.0, situation=None):
-    """Root value, value of each action that goes on, of each that ends, and the choice, by the exact planner."""
-    graph = Graph(problem)
-    node = graph.root if situation is None else graph.node(situation)
-    nodes = np.array([node])
-    plan = Plan(graph, Information(weight), discount=discount)
-    going = plan.action_values(nodes, depth)[1][0, : len(graph.menus[graph.visible[node]].going)]
-    ending = graph.ending_rewards(nodes, int(graph.visible[node]))[0]
-    return plan.values(nodes, depth)[0], going, ending, plan.choices(nodes, depth)[0]
+    """Value of the root and of each action by place, and the place of the best one, by exact look-ahead."""
+    graph = BeliefGraph(problem)
+    held = situation or initial(problem)
+    nodes = graph.nodes([held.visible], tuple(belief[None] for belief in held.beliefs))
+    plan = LookaheadOnGraph(graph, rhoplan.Objective(weight, discount=discount), depth)
+    return plan.value(nodes)[0], plan.action_values(nodes, every_terminal=True)[1].value, plan.places(nodes)[0]
 
 
-def search(problem, method, depth, *, simulations=1000, seed=0, situation=None, **settings) -> SearchResult:
-    found = TreeSearch(problem, method=method, depth=depth, **settings)
-    return found.run(situation or initial(problem), simulations=simulations, seed=seed)
+def made(problem, method, depth, *, weight=0.0, discount=1.0, **settings) -> TreeSearch:
+    found = TreeSearchSettings(method, depth, extra_depth=0, **settings)
+    return TreeSearch(problem, found, weight=weight, discount=discount)
+
+
+def search(problem, method, depth, *, seed=0, situation=None, **settings) -> SearchResult:
+    return made(problem, method, depth, **settings).run(situation or initial(problem), seed=seed)
+
+
+def terminal_count(problem, situation) -> int:
+    return sum(action.ends_episode for action in problem.menu(situation.visible))
 
 
 # The kernels
@@ -68,7 +73,7 @@ def compiled_action(action, belief):
         for name, prior in (("other", np.full(3, 1 / 3)), ("own", belief))
     )
     model = SearchModel(rhoplan.Problem("random", factors, "here", lambda place: (action,)))
-    model.explore(model.number("here"))
+    model.explore(model.table.observable("here"))
     beliefs = np.zeros(2 * model.states)
     beliefs[:3] = 1 / 3
     beliefs[model.states : model.states + len(belief)] = belief
@@ -91,9 +96,11 @@ def test_kernels_are_the_bayes_update_and_the_information_of_the_planner(changes
             assert chance == pytest.approx(probability[0, outcome], abs=1e-14)
             assert after[place : place + len(belief)] == pytest.approx(posterior[0, outcome], abs=1e-13)
             assert np.array_equal(after[:place], beliefs[:place])
-        found = kernels.information(model.arrays, 0, beliefs, place, rows)
+        found = kernels.information(model.arrays, 0, beliefs, 0, rows)
         assert found == pytest.approx(information(belief[None, :], action)[0], abs=1e-13)
-        assert kernels.expected(model.arrays, 0, beliefs, 0) == pytest.approx(belief @ action.reward, abs=1e-13)
+        assert kernels.expected_reward(model.arrays, 0, beliefs, 0) == pytest.approx(belief @ action.reward, abs=1e-13)
+        absolute = belief @ np.abs(action.reward)
+        assert kernels.absolute_reward(model.arrays, 0, beliefs, 0) == pytest.approx(absolute, abs=1e-13)
 
 
 def test_update_may_overwrite_the_belief_it_reads():
@@ -129,17 +136,16 @@ def test_draws_never_reach_what_is_impossible():
 @pytest.mark.parametrize(("name", "depth"), [("tiger", 10), ("diagnosis", 5)])
 def test_mcts_comes_to_the_exact_value(name, depth, weight):
     problem = rhoplan.make(name)
-    value, going, ending, choice = exact(problem, depth, weight)
+    value, values, place = exact(problem, depth, weight)
     errors = []
     for simulations in (10, 100, 400, 1100):
         found = [search(problem, "mcts", depth, weight=weight, simulations=simulations, seed=s) for s in range(8)]
         errors.append(np.mean([abs(one.value - value) for one in found]))
     assert all(later < earlier or later < CLOSE for earlier, later in pairwise(errors))
     assert errors[0] > 1
-    assert all(one.solved and one.simulations < 1100 and one.choice == choice for one in found)
+    assert all(one.exact and one.simulations < 1100 and one.place == place for one in found)
     assert errors[-1] < CLOSE
-    assert found[0].going_values == pytest.approx(going, abs=CLOSE)
-    assert found[0].ending_values == pytest.approx(ending, abs=CLOSE)
+    assert found[0].values == pytest.approx(values, abs=CLOSE)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -175,12 +181,11 @@ def test_solved_tree_is_the_exact_plan_where_tests_end_or_change_the_state(name,
 
 
 def check_solved(found, wanted):
-    value, going, ending, choice = wanted
-    assert found.solved
+    value, values, place = wanted
+    assert found.exact
     assert found.value == pytest.approx(value, abs=CLOSE)
-    assert found.going_values == pytest.approx(going, abs=CLOSE)
-    assert found.ending_values == pytest.approx(ending, abs=CLOSE)
-    assert found.choice == choice
+    assert found.values == pytest.approx(values, abs=CLOSE)
+    assert found.place == place
 
 
 # POMCP
@@ -189,12 +194,12 @@ def check_solved(found, wanted):
 def test_pomcp_comes_to_the_exact_value_of_tiger():
     """Means still hold the price of early exploration: errors fall roughly as simulations to the power 0.4."""
     problem = rhoplan.make("tiger")
-    value, _, _, choice = exact(problem, 9)
+    value, _, place = exact(problem, 9)
     errors = []
     for simulations in (1000, 10_000, 100_000, 1_000_000):
         found = [search(problem, "pomcp", 9, simulations=simulations, seed=s) for s in range(3)]
         errors.append(max(abs(one.value - value) for one in found))
-        assert all(one.choice == choice for one in found)
+        assert all(one.place == place for one in found)
     assert all(later < 0.6 * earlier for earlier, later in pairwise(errors))
     assert errors[-1] < 1.0  # of the 110 between the best and the worst reward
 
@@ -211,26 +216,30 @@ def test_pomcp_comes_to_the_exact_value_of_tiger():
 )
 def test_pomcp_comes_to_the_exact_value(name, depth, settings, tolerance):
     problem = rhoplan.make(name)
-    value, _, _, choice = exact(problem, depth, **settings)
-    few, many = (search(problem, "pomcp", depth, simulations=n, seed=1, **settings) for n in (3000, 300_000))
-    assert abs(many.value - value) < min(tolerance, abs(few.value - value))
-    assert many.choice == choice
+    value, values, _ = exact(problem, depth, **settings)
+    few, many = (
+        [search(problem, "pomcp", depth, simulations=n, seed=seed, **settings) for seed in range(4)]
+        for n in (3000, 300_000)
+    )
+    errors = [np.mean([abs(one.value - value) for one in found]) for found in (few, many)]
+    assert errors[1] < min(tolerance, errors[0])
+    assert all(values[one.place] == pytest.approx(value, abs=CLOSE) for one in many)
 
 
 def test_pomcp_comes_to_the_exact_value_of_a_factored_problem():
     """Moving and checking are worth 7.25 and 7.375: telling them apart takes some three million simulations."""
     problem = toy()
-    value, going, _, choice = exact(problem, 3)
+    value, values, place = exact(problem, 3)
     soon, late = (search(problem, "pomcp", 3, simulations=n) for n in (10_000, 3_000_000))
-    assert going[soon.choice] > value - 0.2
+    assert values[soon.place] > value - 0.2
     assert abs(late.value - value) < 0.02 < abs(soon.value - value)
-    assert late.choice == choice
+    assert late.place == place
 
 
 def test_pomcp_is_not_clairvoyant_at_the_depth_limit():
     """One listen, then one must open a door without knowing: worth -7.5, where a clairvoyant would get 9."""
     found = search(rhoplan.make("tiger"), "pomcp", 1, simulations=100_000)
-    assert found.going_values[0] == pytest.approx(-1 + 0.85 * 10 - 0.15 * 100, abs=0.75)  # 6 standard errors
+    assert found.values[-1] == pytest.approx(-1 + 0.85 * 10 - 0.15 * 100, abs=0.75)  # 6 standard errors
 
 
 # Both
@@ -240,29 +249,28 @@ def test_pomcp_is_not_clairvoyant_at_the_depth_limit():
 @pytest.mark.parametrize("name", ["rocksample:n=5,k=3", "inspection:n=16", "navigation:n=3", "tileworld", "drilling"])
 def test_choices_are_legal_all_along_an_episode(method, name):
     problem = rhoplan.make(name)
-    agent = TreeSearch(problem, method=method, depth=4, weight=1.0)
+    agent = made(problem, method, 4, weight=1.0, simulations=300)
     situation, rng = initial(problem), np.random.default_rng(3)
     for step in range(12):
         menu = problem.menu(situation.visible)
-        found = agent.run(situation, simulations=300, seed=(7, step))
-        going = [action for action in menu if not action.ends_episode]
-        assert len(found.going_values) == len(going)
-        assert len(found.ending_values) == len(menu) - len(going)
-        assert -1 <= found.choice < len(going)
-        assert (0 if len(menu) > len(going) else -1) <= found.ending < max(len(menu) - len(going), 1)
+        found = agent.run(situation, seed=(7, step))
+        going, terminal = [action for action in menu if not action.ends_episode], terminal_count(problem, situation)
+        assert len(found.values) == len(menu)
+        assert found.values[found.place] == pytest.approx(found.value)
         if method == "pomcp":
-            assert found.going_visits.sum() + found.ending_visits.sum() == found.simulations == 300
-        if found.choice < 0:
+            assert found.visits.sum() == found.simulations == 300
+        if found.place < terminal:
             break
-        branches = branch(problem, situation, going[found.choice])
+        branches = branch(problem, situation, going[found.place - terminal])
         situation = branches[rng.choice(len(branches), p=[one.probability for one in branches])].situation
         if situation.visible is rhoplan.END:
             break
 
 
 def same(one, other):
-    names = ("going_values", "ending_values", "going_visits", "ending_visits")
-    return one.nodes == other.nodes and all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+    return one.nodes == other.nodes and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in ("values", "visits")
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -277,14 +285,11 @@ def test_seed_decides_the_result(method, name):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["tiger", "inspection:n=8", "rocksample:n=5,k=3"])
-def test_batches_room_and_missing_menus_do_not_change_the_result(method, name, monkeypatch):
+def test_batches_room_and_exploration_do_not_change_the_result(method, name):
     problem = rhoplan.make(name)
     settings = {"simulations": 700, "weight": 1.0, "exploration": 5.0}
     once = search(problem, method, 8, **settings)
-    monkeypatch.setattr(tree, "LARGEST_BATCH", 7)
-    monkeypatch.setattr(tree, "SMALLEST", 8)
-    monkeypatch.setattr("rhoplan.planning.search.model.LOOK_AROUND", 1)
-    assert same(once, search(problem, method, 8, **settings))
+    assert same(once, search(problem, method, 8, **settings, largest_batch=7, nearest=1))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -293,34 +298,38 @@ def test_searches_do_not_disturb_each_other(method):
     start = initial(problem)
     elsewhere = Situation((3, 1, 5), start.beliefs)
     alone = search(problem, method, 5, simulations=400, seed=2)
-    busy, other = (TreeSearch(problem, method=method, depth=5) for _ in range(2))
-    busy.run(elsewhere, simulations=300, seed=9)
-    other.run(start, simulations=100, seed=2)
-    assert same(alone, busy.run(start, simulations=400, seed=2))
+    busy, other = (made(problem, method, 5, simulations=400) for _ in range(2))
+    busy.run(elsewhere, seed=9)
+    other.run(start, seed=2)
+    assert same(alone, busy.run(start, seed=2))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_time_limit_is_kept(method, monkeypatch):
     """By a clock that moves on by a hundredth of a second each time somebody looks at it."""
     problem, ticks = rhoplan.make("rocksample:n=7,k=8"), itertools.count()
-    monkeypatch.setattr(tree, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 100))
-    found = TreeSearch(problem, method=method, depth=6).run(initial(problem), simulations=None, seconds=0.2)
+    monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: next(ticks) / 100))
+    found = search(problem, method, 6, simulations=None, seconds=0.2)
     assert found.seconds == pytest.approx(0.21)
     assert next(ticks) == 22
     assert found.simulations > 100
-    hasty = TreeSearch(problem, method=method, depth=6).run(initial(problem), seconds=1e-9)
+    hasty = search(problem, method, 6, seconds=1e-9)
     assert 1 <= hasty.simulations <= 16
 
 
-def test_tree_stops_growing_at_its_largest_size(monkeypatch):
+@pytest.mark.parametrize("method", METHODS)
+def test_search_stops_when_the_tree_is_as_large_as_it_may_become(method):
     problem = rhoplan.make("rocksample:n=5,k=3")
-    monkeypatch.setattr(tree, "TREE_BYTES", 3_000_000)
-    averaged = search(problem, "pomcp", 8, simulations=30_000)
-    assert averaged.simulations == 30_000
-    assert averaged.nodes <= 1_000_000 // 8 // 18
-    stopped = search(problem, "mcts", 8, simulations=30_000)
-    assert stopped.simulations < 30_000
-    assert not stopped.solved
+    found = search(problem, method, 8, simulations=30_000, memory=3_000_000, exploration=50.0)
+    assert 100 < found.simulations < 30_000
+    assert found.nodes <= 1_000_000 // 8 // 15
+    assert not found.exact
+
+
+def test_a_tree_that_has_no_room_for_one_simulation_is_refused():
+    with pytest.raises(rhoplan.LimitError) as refused:
+        TreeSearch(rhoplan.make("tiger"), TreeSearchSettings(memory=100))
+    assert refused.value.field == ("memory",)
 
 
 def test_without_actions_that_go_on_there_is_nothing_to_search():
@@ -330,7 +339,7 @@ def test_without_actions_that_go_on_there_is_nothing_to_search():
     situation = observe(problem, initial(problem), "look", "a")
     for method in METHODS:
         found = search(problem, method, 3, simulations=50, situation=situation)
-        assert (found.choice, found.ending, found.value) == (-1, 0, 1.0)
+        assert (found.place, found.value) == (0, 1.0)
 
 
 def test_ties_go_to_the_ending_action_listed_first():
@@ -340,54 +349,89 @@ def test_ties_go_to_the_ending_action_listed_first():
     problem = rhoplan.observe_then_commit("tied", ("s", "t"), tests=(test,), commits=commits)
     for method in METHODS:
         found = search(problem, method, 3, simulations=50)
-        assert (found.choice, found.ending) == (-1, 0)
+        assert found.place == 0
 
 
 def test_example_in_the_docstring_runs():
-    assert doctest.testmod(rhoplan.planning.search) == (0, 5)
+    assert doctest.testmod(rhoplan.planning.tree_search) == (0, 5)
+
+
+# The policy
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_policy_takes_the_best_action_and_its_terms_add_up(method):
+    problem = rhoplan.make("rocksample:n=3,k=2")
+    settings = TreeSearchSettings(method, 3, simulations=400)
+    policy = TreeSearchPolicy(problem, rhoplan.Objective(2.0), settings, seed=5)
+    belief = problem.belief()
+    values = policy.action_values(belief)
+    found = TreeSearch(problem, settings, weight=2.0).run(belief.situation, seed=5)
+    names = [action.name for action in sorted(problem.menu(problem.start), key=lambda one: not one.ends_episode)]
+    assert policy.action(belief) == names[found.place]
+    assert policy.probabilities(belief) == {name: float(name == names[found.place]) for name in belief.actions}
+    assert values.kind == "estimated"
+    for name, value in zip(names, found.values.tolist(), strict=True):
+        row = values[name]
+        assert row.weighted_information == 2.0 * row.information
+        if row.continuation:
+            assert row.value == pytest.approx(value, abs=CLOSE)
+        else:
+            assert row.value == row.reward == pytest.approx(9.5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_policy_on_a_graph_searches_each_node_with_its_seed(method):
+    problem = rhoplan.make("drilling")
+    policy = TreeSearchPolicy(problem, None, TreeSearchSettings(method, 3, simulations=60))
+    graph = BeliefGraph(problem)
+    nodes = np.full(40, graph.root)
+    rows, places, chances = policy.on(graph).choose(nodes, [(seed, 1) for seed in range(40)])
+    wanted = [policy.search.run(initial(problem), seed=(seed, 1)).place for seed in range(40)]
+    assert places.tolist() == wanted
+    assert rows.tolist() == list(range(40))
+    assert chances.tolist() == [1.0] * 40
+
+
+def test_objectives_that_a_search_does_not_maximise_are_refused():
+    with pytest.raises(rhoplan.AgentError) as refused:
+        TreeSearchPolicy(rhoplan.make("tiger"), rhoplan.Objective(utility=rhoplan.NegativeEntropy()))
+    assert refused.value.code == "planner-unsupported"
 
 
 # What is refused
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "field"),
     [
-        ({"method": "dfs"}, "there is no search method 'dfs'; there are mcts, pomcp"),
-        ({"depth": 0}, "depth must be a whole number from 1 to 10000; it is 0"),
-        ({"depth": math.nan}, "depth must be a whole number"),
-        ({"weight": math.inf}, "weight must be a finite number; it is inf"),
-        ({"discount": 0.0}, "discount must be above 0 and at most 1; it is 0"),
-        ({"exploration": -1.0}, "exploration must be a finite number of at least 0; it is -1"),
+        ({"method": "dfs"}, "method"),
+        ({"horizon": 0}, "horizon"),
+        ({"horizon": math.nan}, "horizon"),
+        ({"exploration": -1.0}, "exploration"),
+        ({"simulations": 0}, "simulations"),
+        ({"simulations": math.inf}, "simulations"),
+        ({"seconds": 0.0}, "time"),
+        ({"seconds": math.nan}, "time"),
+        ({"simulations": None}, "simulations"),
     ],
 )
-def test_settings_that_no_search_can_have_are_refused(settings, message):
-    with pytest.raises(rhoplan.AgentError, match=message):
-        TreeSearch(rhoplan.make("tiger"), **{"method": "mcts", "depth": 3, **settings})
+def test_settings_that_no_search_can_have_are_refused(settings, field):
+    with pytest.raises(rhoplan.AgentError) as refused:
+        TreeSearchSettings(**settings)
+    assert (refused.value.field, refused.value.code) == ((field,), "setting-range")
 
 
-@pytest.mark.parametrize(
-    ("budget", "message"),
-    [
-        ({"simulations": 0}, "simulations must be a whole number of at least 1; it is 0"),
-        ({"simulations": math.inf}, "simulations must be a whole number"),
-        ({"seconds": 0.0}, "seconds must be a finite number above 0; it is 0"),
-        ({"seconds": math.nan}, "seconds must be a finite number above 0; it is nan"),
-        ({"simulations": None}, "a search needs a number of simulations or of seconds"),
-        ({"seed": -1}, "seed must be one or more whole numbers of at least 0; it is -1"),
-    ],
-)
-def test_budgets_that_make_no_sense_are_refused(budget, message):
-    problem = rhoplan.make("tiger")
-    with pytest.raises(rhoplan.AgentError, match=message):
-        TreeSearch(problem, method="pomcp", depth=3).run(initial(problem), **budget)
+def test_seeds_are_whole_numbers():
+    with pytest.raises(rhoplan.AgentError, match="seed must be one or more whole numbers of at least 0; it is -1"):
+        search(rhoplan.make("tiger"), "pomcp", 3, seed=-1)
 
 
 def test_search_after_the_end_is_refused():
     problem = rhoplan.make("tiger")
     ended = Situation(rhoplan.END, initial(problem).beliefs)
     with pytest.raises(rhoplan.EvidenceError, match="has ended"):
-        TreeSearch(problem, method="mcts", depth=3).run(ended)
+        TreeSearch(problem).run(ended)
 
 
 def test_numba_is_loaded_only_for_search():

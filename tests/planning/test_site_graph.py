@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from rhoplan.model.problem import END, Action, Factor, Problem
-from rhoplan.planning.errands import apart, places
-from rhoplan.planning.errands.apart import comes_apart, ending_is_best, going_on_costs
-from rhoplan.planning.errands.places import Survey
+from rhoplan.planning.routing import decomposition
+from rhoplan.planning.routing import site_graph as module
+from rhoplan.planning.routing.decomposition import decomposes, ending_is_best, going_on_costs
+from rhoplan.planning.routing.site_graph import SiteGraph, site_graph
 
 COIN = Factor("coin", ("good", "bad"), np.array([0.5, 0.5]))
 
@@ -36,8 +37,8 @@ def ring(*, short: float = 5.0, end: float = 0.0) -> Problem:
     )
 
 
-def surveyed(problem: Problem, discount: float = 1.0) -> Survey | None:
-    return places.survey(problem, "home", discount=discount, errands={})
+def surveyed(problem: Problem, discount: float = 1.0) -> SiteGraph | None:
+    return site_graph(problem, "home", discount=discount, tasks={})
 
 
 def test_the_cheapest_walk_counts_and_its_steps_are_told() -> None:
@@ -46,7 +47,7 @@ def test_the_cheapest_walk_counts_and_its_steps_are_told() -> None:
     home, park, shop = (found.place[name] for name in ("home", "park", "shop"))
     assert found.cost[[home, park, shop], 0].tolist() == [2, 1, 0]
     assert found.steps[[home, park, shop], 0].tolist() == [2, 1, 0]
-    assert (found.factors, found.site.tolist(), found.optional) == ((0,), [shop], True)
+    assert (found.factors, found.site.tolist(), found.is_optional) == ((0,), [shop], True)
     cheap = surveyed(ring(short=1.5))
     assert cheap is not None
     assert (cheap.cost[home, 0], cheap.steps[home, 0]) == (1.5, 1)
@@ -90,9 +91,9 @@ def test_an_end_that_depends_on_what_is_hidden_leaves_nothing_else_to_do() -> No
 
 
 def test_so_many_places_are_looked_at_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "MOST_PLACES", 3)
+    monkeypatch.setattr(module, "MOST_PLACES", 3)
     assert surveyed(ring()) is not None
-    monkeypatch.setattr(places, "MOST_PLACES", 2)
+    monkeypatch.setattr(module, "MOST_PLACES", 2)
     assert surveyed(ring()) is None
 
 
@@ -120,10 +121,10 @@ def test_a_town_comes_apart_as_long_as_all_of_it_is_looked_at(monkeypatch: pytes
     problem = town(home=(call, stop, walk), done=(stop, replace(walk, leads_to=("done",))))
     found = surveyed(problem)
     assert found is not None
-    assert comes_apart(problem, found, discounts=False)
-    monkeypatch.setattr(apart, "MOST_LOOKED_AT", 2)
-    assert comes_apart(problem, found, discounts=False)
-    monkeypatch.setattr(apart, "MOST_LOOKED_AT", 1)
-    assert not comes_apart(problem, found, discounts=False)
+    assert decomposes(problem, found, discounts=False)
+    monkeypatch.setattr(decomposition, "MOST_COMPARED", 2)
+    assert decomposes(problem, found, discounts=False)
+    monkeypatch.setattr(decomposition, "MOST_COMPARED", 1)
+    assert not decomposes(problem, found, discounts=False)
     with pytest.raises(TimeoutError):
-        comes_apart(problem, found, discounts=False, deadline=-math.inf)
+        decomposes(problem, found, discounts=False, deadline=-math.inf)

@@ -1,0 +1,162 @@
+"""Whether a problem decomposes into site tasks for good: what a site graph shows at the start stays true ever after.
+
+A site graph describes the surroundings of one observable state. Plans can be made from it whatever comes later. An
+upper bound needs more: each factor is dealt with once, at one site, and nothing else changes on the way. Every
+observable state must offer what its place offers at the start, but for factors that have been dealt with. These are
+either no longer on offer, or they are spent: dealing with a factor leaves it in states in which doing so again pays
+nothing.
+
+Shapes: S hidden states of a factor.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.sparse import expected
+from rhoplan.planning import clock
+from rhoplan.planning.routing.site_graph import SiteGraph, depends, is_move
+
+MOST_COMPARED = 100_000
+"""Observable states that are compared one by one."""
+
+Mask = NDArray[np.bool_]
+
+Label = tuple[Visible, frozenset[int]]
+"""The place of the start's surroundings that an observable state is like, and the factors dealt with."""
+
+
+def decomposes(
+    problem: Problem, found: SiteGraph, *, discounts: bool, informs: bool = False, deadline: float = math.inf
+) -> bool:
+    """Whether each observable state offers what its place offers at the start, but for factors dealt with.
+
+    found: the site graph at the start. discounts: whether rewards are discounted: if not, what costs nothing can be
+    repeated for ever, and must not be on offer. informs: whether information has a price: then a test pays even if
+    nothing is left to decide. A problem with too many states can promise it (`factors_apart` of its menu). TimeoutError
+    after `deadline`.
+    """
+    if getattr(problem.menu, "factors_apart", False):
+        return True
+    deals = {factor: _deals(problem, found, factor) for factor in found.factors}
+    spent = {factor for factor in deals if _is_spent(deals[factor])}
+    sure = {factor for factor in deals if _is_sure(deals[factor])}
+    label: dict[Visible, Label] = {problem.start: (problem.start, frozenset())}
+    queue = [problem.start]
+    for visible in queue:
+        clock.check(deadline)
+        if len(queue) > MOST_COMPARED:
+            return False
+        twin, done = label[visible]
+        known = done & sure if informs else done  # where a test is of no use
+        menu = [action for action in problem.menu(visible) if not _is_idle(action, known, visible, discounts)]
+        model = [action for action in problem.menu(twin) if action.factor not in done or _is_open(action)]
+        if len(menu) != len(model):
+            return False
+        for action, like in zip(menu, model, strict=True):
+            if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin, informs):
+                return False
+            is_deal = len(like.outcomes) == 1 and not _is_open(like)
+            if not is_deal and not _is_open(like) and set(action.leads_to) != {visible}:
+                return False
+            stays = like.factor in spent and set(action.leads_to) == {visible}
+            left = done | {like.factor} if is_deal and not stays else done
+            is_last = len(left) == len(found.factors)
+            if is_deal and found.is_optional and END in action.leads_to:
+                return False  # the episode is over after that, but tours go on
+            goes_on = is_deal and not found.is_optional and END not in action.leads_to
+            if goes_on and (is_last or (stays and not discounts)):
+                return False  # it never ends
+            there = like.leads_to[0] if is_move(like) else twin, left
+            for following in action.leads_to:
+                if following is END:
+                    if not found.is_optional and not is_last:
+                        return False
+                elif following not in label:
+                    label[following] = there
+                    queue.append(following)
+                elif label[following] != there:
+                    return False
+    return True
+
+
+def going_on_costs(problem: Problem, found: SiteGraph) -> bool:
+    """Whether every move and every test around the start has a price, and so has dealing with a factor once more:
+    without a discount, a policy that never ends then loses without limit."""
+    return all(
+        float(action.reward[_after(action)].max()) < 0
+        for visible in found.place
+        for action in problem.menu(visible)
+        if is_move(action) or visible in action.leads_to
+    )
+
+
+def ending_is_best(problem: Problem, found: SiteGraph, discount: float) -> bool:
+    """Whether no policy gains by never ending, or by putting off losses: with full information, the best policy then
+    does its tasks one after the other and ends."""
+    if discount == 1 and going_on_costs(problem, found):
+        return True
+    return found.is_optional and bool((found.leaving >= 0).all())
+
+
+def numbers_of(action: Action) -> tuple[object, ...]:
+    """What distinguishes two actions, except where they lead."""
+    change = b"" if action.transition is None else action.transition.tobytes()
+    return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change
+
+
+def _after(action: Action) -> Mask:
+    """The states (S,) that an action can leave its factor in."""
+    states = np.eye(len(action.reward))
+    if action.transition is None:
+        return np.ones(len(states), dtype=bool)
+    change = action.transition
+    return np.array([any(expected(change, o, held).any() for o in range(len(action.outcomes))) for held in states])
+
+
+def _is_open(action: Action) -> bool:
+    """Whether an action is about no factor: a move, or an end that pays the same whatever is hidden."""
+    return is_move(action) or (action.ends_episode and not depends(action))
+
+
+def _is_idle(action: Action, done: frozenset[int], visible: Visible, discounts: bool) -> bool:
+    """Whether an action only tests, for a price, a factor that has been dealt with; with a discount it may be free."""
+    test = len(action.outcomes) > 1 and action.preserves_hidden_state and set(action.leads_to) == {visible}
+    price = -float(action.reward.max())
+    return test and action.factor in done and (price > 0 or (discounts and price == 0))
+
+
+def _is_plain(action: Action, found: SiteGraph, place: Visible, informs: bool) -> bool:
+    """Whether an action at a place is a move, an end, a test for a price, or deals with the factor of this site. If
+    information has a price, a test must be about a factor that has a site."""
+    if _is_open(action):
+        return True
+    has_site = action.factor in found.factors
+    if depends(action):
+        return has_site and int(found.site[found.factors.index(action.factor)]) == found.place[place]
+    return (has_site or not informs) and len(action.outcomes) > 1 and float(action.reward[0]) <= 0
+
+
+def _deals(problem: Problem, found: SiteGraph, factor: int) -> list[Action]:
+    """The actions that deal with a factor, at its site."""
+    site = list(found.place)[int(found.site[found.factors.index(factor)])]
+    return [action for action in problem.menu(site) if action.factor == factor and depends(action)]
+
+
+def _is_sure(deals: list[Action]) -> bool:
+    """Whether dealing with a factor leaves it in one state, whatever it was in: there is nothing left to know."""
+    return all(
+        deal.transition is not None
+        and any((expected(deal.transition, 0, held) == 1).all() for held in np.eye(len(deal.reward)))
+        for deal in deals
+    )
+
+
+def _is_spent(deals: list[Action]) -> bool:
+    """Whether dealing with a factor leaves it in states in which dealing with it again pays nothing."""
+    reached = np.any([_after(action) for action in deals], axis=0)
+    return not any((action.reward[reached] > 0).any() for action in deals)

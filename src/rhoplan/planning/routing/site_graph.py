@@ -1,0 +1,209 @@
+"""Decomposition of a problem into sites: where one can move, and what there is to do about each hidden factor.
+
+A *move* changes the observable state only and costs the same in every hidden state. Moves connect the *places* within
+reach of an observable state. A *site* is a place where a hidden factor can be tested and dealt with (a rock sampled, a
+component declared); the *task* there is an observe-then-commit problem about that factor alone. In some places the
+episode can end whatever is hidden. All this is read from the actions of a problem, so it holds for any factored problem
+whose observable state moves deterministically; `site_graph` returns None for a problem of another kind.
+
+Shapes: P places, K sites.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visible
+
+MOST_PLACES = 20_000
+"""Places beyond which a problem is not decomposed."""
+
+LEAVE = "leave"
+"""The terminal action of a task that leaves the factor alone."""
+
+EQUAL = 1e-9
+"""Costs of walks that differ by no more are equal."""
+
+Moves = dict[tuple[int, int], float]
+"""The cost of the cheapest move from one place to another."""
+
+
+@dataclass(frozen=True, eq=False)
+class SiteGraph:
+    """Places that moves connect, by number, and the sites among them.
+
+    place: number of each observable state. cost, steps (P, K): of the cheapest walk from a place to a site; infinite if
+    there is none. leaving (P,): the value of ending from a place, the walk to the best place for it included; minus
+    infinity if every task must be done before the episode ends. site (K,): the place of each site. factors (K): the
+    factor of each site. tasks (K): a problem about that factor alone, whose terminal actions deal with it. has_remote:
+    whether a factor can be tested or dealt with elsewhere, too.
+    """
+
+    place: dict[Visible, int]
+    cost: Array
+    steps: Array
+    leaving: Array
+    site: Ids
+    factors: tuple[int, ...]
+    tasks: tuple[Problem, ...]
+    has_remote: bool
+
+    @property
+    def is_dead_end(self) -> bool:
+        """Whether there is nothing left to do and no way to end."""
+        return not self.factors and not self.is_optional
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether the episode can end with tasks undone."""
+        return bool(np.isfinite(self.leaving).any())
+
+
+def site_graph(
+    problem: Problem, visible: Visible, *, discount: float, tasks: dict[Hashable, Problem]
+) -> SiteGraph | None:
+    """The places and sites around `visible`. `tasks` keeps one problem per kind of task, for several site graphs."""
+    menus = _places(problem, visible)
+    if menus is None:
+        return None
+    place = {visited: number for number, visited in enumerate(menus)}
+    moves: Moves = {}
+    leaving = np.full(len(menus), -np.inf)
+    deals: dict[int, int] = {}
+    for visited, here in place.items():
+        for action in menus[visited]:
+            constant, paid = not depends(action), float(action.reward[0])
+            if constant and action.ends_episode:
+                leaving[here] = max(leaving[here], paid)
+            elif is_move(action):
+                if paid > 0:
+                    return None
+                way = here, place[action.leads_to[0]]
+                moves[way] = min(moves.get(way, np.inf), -paid)
+            elif not action.preserves_hidden_state if constant else len(action.outcomes) > 1:
+                return None  # a change of the hidden state that no task is about, or a test whose reward depends on it
+        for factor in sorted({action.factor for action in menus[visited] if depends(action)}):
+            deals.setdefault(factor, here)
+    moves = {way: price for way, price in moves.items() if way[0] != way[1]}
+    if discount < 1 and len(set(moves.values())) > 1:
+        return None  # neither the cheapest walk nor the shortest need be the best one
+    is_optional, visibles = bool(np.isfinite(leaving).any()), list(place)
+    found = []
+    for factor, here in deals.items():
+        actions = [action for action in menus[visibles[here]] if action.factor == factor and not is_move(action)]
+        task = _task(problem.factors[factor], actions, visibles[here], is_optional=is_optional, known=tasks)
+        has_more = is_optional or len(deals) > 1
+        if task is None or (has_more and any(action.ends_episode and depends(action) for action in actions)):
+            return None
+        found.append(task)
+    has_remote = any(
+        deals.get(action.factor, here) != here
+        for visited, here in place.items()
+        for action in menus[visited]
+        if not is_move(action) and (not action.ends_episode or depends(action))
+    )
+    site = np.array(list(deals.values()), dtype=np.int64)
+    cost, steps = _walks(moves, site, len(menus))
+    leaving = _leaving(leaving, moves, discount)
+    return SiteGraph(place, cost, steps, leaving, site, tuple(deals), tuple(found), has_remote)
+
+
+def is_move(action: Action) -> bool:
+    """Whether an action changes the observable state only, and costs the same whatever is hidden."""
+    single = len(action.outcomes) == 1 and action.leads_to[0] is not END and action.preserves_hidden_state
+    return single and not depends(action)
+
+
+def depends(action: Action) -> bool:
+    """Whether the reward of an action depends on the hidden state."""
+    return action.same_reward is None
+
+
+def _places(problem: Problem, visible: Visible) -> dict[Visible, tuple[Action, ...]] | None:
+    """The actions in all observable states that moves reach from `visible`."""
+    menus: dict[Visible, tuple[Action, ...]] = {visible: problem.menu(visible)}
+    queue = [visible]
+    for visited in queue:
+        for action in menus[visited]:
+            target = action.leads_to[0]
+            if is_move(action) and target not in menus:
+                if len(menus) >= MOST_PLACES:
+                    return None
+                menus[target] = problem.menu(target)
+                queue.append(target)
+    return menus
+
+
+def _task(
+    factor: Factor, actions: list[Action], here: Visible, *, is_optional: bool, known: dict[Hashable, Problem]
+) -> Problem | None:
+    """The problem of dealing with one factor at its site; None if a test does more than test."""
+    deals = [action for action in actions if depends(action)]
+    tests = [action for action in actions if not depends(action) and len(action.outcomes) > 1]
+    if any(not test.preserves_hidden_state or set(test.leads_to) != {here} or test.reward[0] > 0 for test in tests):
+        return None
+    if any(deal.leads_to[0] == here and deal.preserves_hidden_state for deal in deals):
+        return None  # it could be dealt with again and again
+    numbers = ((action.likelihood.tobytes(), action.reward.tobytes()) for action in (*tests, *deals))
+    key = (is_optional, factor.prior.tobytes(), *numbers)
+    if key not in known:
+        leave = (Commit(LEAVE, np.zeros(len(factor.states))),) if is_optional else ()
+        known[key] = observe_then_commit(
+            factor.name,
+            factor.states,
+            tests=tuple(Test(a.name, -float(a.reward[0]), a.outcomes, a.likelihood) for a in tests),
+            commits=(*leave, *(Commit(action.name, action.reward) for action in deals)),
+            prior=factor.prior,
+        )
+    return known[key]
+
+
+def _walks(moves: Moves, site: Ids, places: int) -> tuple[Array, Array]:
+    """Cost and steps (P, K) of the cheapest walk from each place to each site, the shortest one of several."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    before, after = np.array(list(moves), dtype=np.int64).reshape(-1, 2).T
+    price = np.array(list(moves.values()))
+    cost = np.empty((places, len(site)))
+    steps = np.empty((places, len(site)))
+    reverse = csr_array((price, (after, before)), shape=(places, places))
+    for column, target in enumerate(site.tolist()):
+        cost[:, column] = dijkstra(reverse, indices=target)
+        there = np.isfinite(cost[after, column])
+        cheapest = there & (price + np.where(there, cost[after, column], 0.0) <= cost[before, column] + EQUAL)
+        ones = np.ones(int(cheapest.sum()))
+        links = csr_array((ones, (after[cheapest], before[cheapest])), shape=(places, places))
+        steps[:, column] = dijkstra(links, indices=target)
+    return cost, steps
+
+
+def _leaving(ending: Array, moves: Moves, discount: float) -> Array:
+    """The value of ending (P,) from each place after moving to the best place for it, from `ending` (P,) on the spot.
+
+    The place with the highest value is settled first, as in Dijkstra's algorithm, and is not improved later: moving on
+    to put off a loss is not ending.
+    """
+    into: dict[int, list[tuple[int, float]]] = {}
+    for (before, after), price in moves.items():
+        into.setdefault(after, []).append((before, price))
+    value = ending.copy()
+    queue = [(-best, here) for here, best in enumerate(value) if np.isfinite(best)]
+    heapq.heapify(queue)
+    settled = np.zeros(len(value), dtype=bool)
+    while queue:
+        negative, here = heapq.heappop(queue)
+        if settled[here] or -negative < value[here]:
+            continue
+        settled[here] = True
+        for before, price in into.get(here, []):
+            better = -price + discount * value[here]
+            if not settled[before] and better > value[before]:
+                value[before] = better
+                heapq.heappush(queue, (-better, before))
+    return value

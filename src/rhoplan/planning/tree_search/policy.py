@@ -1,0 +1,93 @@
+"""The policy of tree search: at each belief a search with random numbers of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rhoplan.errors import AgentError
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.objective import Objective, objective_for
+from rhoplan.planning.policy import ActionValues, BeliefLike, Policy, Seed, ValueTerms, immediate_terms
+from rhoplan.planning.tree_search.search import TreeSearch, TreeSearchSettings
+
+
+class TreeSearchPolicy(Policy):
+    """Takes the action that a tree search finds best; values of actions are estimates.
+
+    seed: of `action` and `action_values`; the same belief and seed give the same result, unless time is limited.
+    """
+
+    samples = True
+
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective | None = None,
+        settings: TreeSearchSettings | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self.problem, self.objective = problem, objective_for(problem, objective)
+        self.settings, self.seed = settings or TreeSearchSettings(horizon=problem.horizon), seed
+        if not self.objective.is_plain:
+            raise AgentError(
+                f"the objective of planner {self.settings.method} must be reward and weighted information and the best "
+                "action; a precision, an own utility and epistemic-only need planner exact or anytime",
+                field=("planner",),
+                code="planner-unsupported",
+            )
+
+    @cached_property
+    def search(self) -> TreeSearch:
+        """The search, which keeps what it has explored of the problem."""
+        aim = self.objective
+        return TreeSearch(self.problem, self.settings, weight=aim.weight_per_nat, discount=aim.discount_factor)
+
+    def action(self, belief: BeliefLike) -> str:
+        held = self.belief(belief)
+        table = self.search.model.table
+        return table.names(table.observable(held.observable))[self.search.run(held.situation, seed=self.seed).place]
+
+    def action_values(self, belief: BeliefLike) -> ActionValues:
+        """The estimated value of each action; minus infinity for one that was not tried."""
+        held = self.belief(belief)
+        found, table = self.search.run(held.situation, seed=self.seed), self.search.model.table
+        observable = table.observable(held.observable)
+        actions = table.actions[int(table.first[observable]) :][: len(found.values)]
+        rows = []
+        for action, value in zip(actions, found.values.tolist(), strict=True):
+            reward, gained = immediate_terms(held, action)
+            weighted = self.objective.weight_per_nat * gained
+            later = 0.0 if action.ends_episode else value - reward - weighted
+            if self.problem.looks_first and held.observable == self.problem.start:
+                later /= self.objective.discount_factor  # an initial observation takes no time
+            rows.append(ValueTerms(action.name, reward, gained, weighted, later))
+        terminal = int(table.terminal_count[observable])
+        return ActionValues((*rows[terminal:], *rows[:terminal]), "estimated")
+
+    def on(self, graph: BeliefGraph) -> TreeSearchOnGraph:
+        return TreeSearchOnGraph(self, graph)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "search"}
+
+    def __repr__(self) -> str:
+        return f"TreeSearchPolicy({self.problem.spec or self.problem.name}, {self.settings.method})"
+
+
+class TreeSearchOnGraph:
+    """`policy` at the nodes of `graph`: one search for each node of each batch."""
+
+    def __init__(self, policy: TreeSearchPolicy, graph: BeliefGraph) -> None:
+        self.graph, self._policy = graph, policy
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
+        drawn = seeds or [(self._policy.seed,)] * len(nodes)
+        run, every = self._policy.search.run, zip(nodes.tolist(), drawn, strict=True)
+        places = [run(self.graph.situation(node), seed=seed).place for node, seed in every]
+        return np.arange(len(nodes)), np.array(places, dtype=np.int64), np.ones(len(nodes))
