@@ -16,9 +16,9 @@ from rhoplan.planning.constrained import (
     ConstrainedProblem,
     Constraint,
     Infeasible,
-    cheapest_deterministic,
     weighted_sum,
 )
+from rhoplan.planning.deterministic import cheapest_deterministic
 from rhoplan.planning.frontier import lower_convex_set, pareto_frontier
 
 MODELS = 50

@@ -27,9 +27,9 @@ from rhoplan.planning.constrained import (
     Infeasible,
     Mixture,
     TabularPolicy,
-    cheapest_deterministic,
     weighted_sum,
 )
+from rhoplan.planning.deterministic import cheapest_deterministic
 
 HAIR = 1e-13
 """Share of all that a target is about by which it may be missed: rounding, nothing that anybody means."""
@@ -135,7 +135,7 @@ def meet(problem: Problem, targets: Sequence[Target], *, horizon: int | None = N
         mix = mixer.cheapest(sums.cost, sums.bounds, sums.everything)
     except Infeasible as error:
         raise _refusal(sums, error) from None
-    certain = cheapest_deterministic(ground, sums.cost, sums.bounds, mixture=mix, known=[*mixer.pool, *_others(sums)])
+    certain = cheapest_deterministic(ground, sums.cost, sums.bounds, mixture=mix, known=_candidates(sums, mixer))
     parts = tuple(
         Share(share, sums.numbers(course), course) for share, course in zip(mix.shares, mix.policies, strict=True)
     )
@@ -264,15 +264,12 @@ class Sums:
         return weighted_sum([self.ground.spend, self.ground.regret(left)], [1.0, 1.0]), f"what tests cost and {lost}"
 
 
-def _others(sums: Sums) -> list[TabularPolicy]:
+def _candidates(sums: Sums, mixer: ColumnGeneration) -> list[TabularPolicy]:
     """Plans that may keep the targets by themselves: those of mixtures that keep more than is asked for."""
-    found: list[TabularPolicy] = []
     for part in TIGHTER:
-        mixer = ColumnGeneration(sums.ground)
         with suppress(Infeasible):
             mixer.cheapest(sums.cost, [Constraint(one.criterion, part * one.limit, one.slack) for one in sums.bounds])
-        found += mixer.pool
-    return found
+    return mixer.pool
 
 
 def _refusal(sums: Sums, error: Infeasible) -> UnreachableTarget:
