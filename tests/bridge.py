@@ -225,7 +225,7 @@ NAMES = {
     "LARGEST_SEED": "rhoplan.scoring.simulate:LARGEST_SEED",
     "PUBLISHED_SEEDS": "rhoplan.scoring.simulate:PUBLISHED_SEEDS",
     "score_solved": "rhoplan.scoring.solved:score_solved",
-    "policy_steps": "rhoplan.scoring.steps:policy_steps",
+    "policy_steps": "rhoplan.evaluation.steps:policy_steps",
     "BLOCK": "rhoplan.scoring.streams:BLOCK",
     "Streams": "rhoplan.scoring.streams:Streams",
     "execute_module": "rhoplan.work.execute",

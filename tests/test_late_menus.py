@@ -17,6 +17,7 @@ from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import Situation, branch, initial, observe
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.menu import most_at_once
 from rhoplan.model.observe_then_commit import Done, FlatMenu
@@ -25,7 +26,6 @@ from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
 from rhoplan.present.content import make_report
 from rhoplan.scoring.simulate import simulate_episodes
-from rhoplan.scoring.steps import policy_steps
 from serving import PATIENCE
 
 CLOSE = 1e-9

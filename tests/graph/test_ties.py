@@ -10,10 +10,10 @@ from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.policy import ActionValue, GraphPolicy, action_values, decide, in_order
 from rhoplan.belief.situation import observe_all
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.planning.certified.solve import solve
-from rhoplan.scoring.steps import policy_steps
 
 
 def test_best_wins_and_ties_go_to_the_first() -> None:

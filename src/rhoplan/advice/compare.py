@@ -17,12 +17,13 @@ from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import size_of
+from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
+from rhoplan.evaluation.steps import iterate_steps
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import SolveResult, solve
 from rhoplan.scoring.followed import Plans
-from rhoplan.scoring.steps import policy_steps
 
 MOST_NODES = 400_000
 """Situations that a deeper plan may take: some seconds, and less than a gigabyte."""
@@ -279,10 +280,6 @@ class Frontier:
     complete: bool
 
 
-CHUNK = 10
-"""Steps that are looked for at a time, between looks at the clock."""
-
-
 def has_frontier(agent: BoundAgent) -> bool:
     """Whether plans like the agent's can be had at every weight: it looks ahead exactly, for information."""
     return agent.planner.is_exact and agent.plans_for_information
@@ -295,34 +292,30 @@ def frontier(
     high: float | None = None,
     seconds: float = 5.0,
     limit: int = 200,
-    graph: Graph | None = None,
+    budget: Budget | None = None,
 ) -> Frontier:
     """Reward and success of planning `horizon` ahead, for weights per nat from 0 to `high` (the largest reward).
 
-    Steps are exact (see `policy_steps`); neighbours with the same score are one point. Ends early after `limit` steps,
-    or once `seconds` have passed; then `complete` is False. graph: of the problem, to use again.
+    Steps are exact (see `evaluation.steps`); neighbours with the same score are one point. Ends early after `limit`
+    steps, or once `seconds` have passed; then `complete` is False. budget: of the belief graph.
     """
     most = problem.reward_scale if high is None else high
     resolution = 1e-9 * max(most, 1e-300)
-    end, low, points, found = time.monotonic() + seconds, 0.0, list[Point](), 0
-    while True:
-        steps = policy_steps(
-            problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK, graph=graph
-        )
-        for step in steps:
-            score = step.score
-            held = score.reward, score.success, score.tests, 1, score.truncated
-            fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
-            last = points[-1] if points else None
-            if last and _alike(last, fresh):
-                points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
-            else:
-                points.append(fresh)
-        found += len(steps)
-        done = steps[-1].upper >= most - 2 * resolution
-        if done or found >= limit or time.monotonic() > end:
-            return Frontier(horizon, most, tuple(points), done)
-        low = steps[-1].upper + resolution
+    end, points = time.monotonic() + seconds, list[Point]()
+    steps = iterate_steps(problem, horizon=horizon, low=0.0, high=most, resolution=resolution, budget=budget)
+    for found, step in enumerate(steps, start=1):
+        score = step.score
+        held = score.reward, score.success, score.tests, 1, score.truncated
+        fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
+        last = points[-1] if points else None
+        if last and _alike(last, fresh):
+            points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
+        else:
+            points.append(fresh)
+        if found >= limit or time.monotonic() > end:
+            break
+    is_complete = points[-1].upper >= most - 2 * resolution
+    return Frontier(horizon, most, tuple(points), is_complete)
 
 
 def alike(one: float, other: float) -> bool:

@@ -196,7 +196,7 @@ def _frontier(plans: Plans, agent: BoundAgent, seconds: float) -> Frontier | Non
     problem = plans.problem
     high = max(problem.reward_scale, 2 * agent.weight_per_nat)
     try:
-        return frontier(problem, agent.horizon, high=high, seconds=seconds, graph=plans.graph)
+        return frontier(problem, agent.horizon, high=high, seconds=seconds)
     except LimitError:
         return None
 

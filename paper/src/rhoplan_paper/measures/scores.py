@@ -9,12 +9,12 @@ import numpy as np
 
 from rhoplan.agents.agent import make_agent
 from rhoplan.errors import LimitError
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make
 from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.evaluate import evaluate
 from rhoplan.scoring.simulate import simulate_episodes
-from rhoplan.scoring.steps import policy_steps
 from rhoplan_paper.registry import measure
 
 
