@@ -19,7 +19,7 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import size_of
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
-from rhoplan.evaluation.steps import iterate_steps
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.graph.graph import Graph
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import SolveResult, solve
@@ -280,6 +280,10 @@ class Frontier:
     complete: bool
 
 
+CHUNK = 10
+"""Steps that are looked for at a time, between looks at the clock."""
+
+
 def has_frontier(agent: BoundAgent) -> bool:
     """Whether plans like the agent's can be had at every weight: it looks ahead exactly, for information."""
     return agent.planner.is_exact and agent.plans_for_information
@@ -301,21 +305,25 @@ def frontier(
     """
     most = problem.reward_scale if high is None else high
     resolution = 1e-9 * max(most, 1e-300)
-    end, points = time.monotonic() + seconds, list[Point]()
-    steps = iterate_steps(problem, horizon=horizon, low=0.0, high=most, resolution=resolution, budget=budget)
-    for found, step in enumerate(steps, start=1):
-        score = step.score
-        held = score.reward, score.success, score.tests, 1, score.truncated
-        fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
-        last = points[-1] if points else None
-        if last and _alike(last, fresh):
-            points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
-        else:
-            points.append(fresh)
-        if found >= limit or time.monotonic() > end:
-            break
-    is_complete = points[-1].upper >= most - 2 * resolution
-    return Frontier(horizon, most, tuple(points), is_complete)
+    end, low, points, found = time.monotonic() + seconds, 0.0, list[Point](), 0
+    while True:
+        steps = policy_steps(
+            problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK, budget=budget
+        )
+        for step in steps:
+            score = step.score
+            held = score.reward, score.success, score.tests, 1, score.truncated
+            fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
+            last = points[-1] if points else None
+            if last and _alike(last, fresh):
+                points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
+            else:
+                points.append(fresh)
+        found += len(steps)
+        done = steps[-1].upper >= most - 2 * resolution
+        if done or found >= limit or time.monotonic() > end:
+            return Frontier(horizon, most, tuple(points), done)
+        low = steps[-1].upper + resolution
 
 
 def alike(one: float, other: float) -> bool:

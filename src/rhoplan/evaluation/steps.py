@@ -59,32 +59,17 @@ def policy_steps(
     unit: str = "nats",
     resolution: float = RESOLUTION,
     limit: int = 1000,
+    budget: Budget | None = None,
 ) -> tuple[Step, ...]:
     """The first `limit` steps of planning `horizon` actions ahead, for weights from `low` to `high` per `unit`.
 
     For problems where one observes, then commits. If there are more steps, a search from the `upper` of the last one
-    goes on.
+    goes on. budget: of the belief graph, MEMORY bytes by default.
 
     The first step holds at `low` itself, however narrow it is (a free test may be taken at every weight but 0); at any
     other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
     `resolution` gives fewer steps, with brackets of at most that width between them.
     """
-    return tuple(
-        islice(iterate_steps(problem, horizon=horizon, low=low, high=high, unit=unit, resolution=resolution), limit)
-    )
-
-
-def iterate_steps(
-    problem: Problem,
-    *,
-    horizon: int,
-    low: float,
-    high: float,
-    unit: str = "nats",
-    resolution: float = RESOLUTION,
-    budget: Budget | None = None,
-) -> Iterator[Step]:
-    """The steps one after the other: see `policy_steps`. budget: of the belief graph, MEMORY bytes by default."""
     if not problem.observes_then_commits or problem.leaf is not None:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
     if not 0 <= low < high < np.inf:
@@ -99,13 +84,14 @@ def iterate_steps(
     lookahead = ParametricLookahead(
         BeliefGraph(problem, budget=budget or Budget(memory=MEMORY)), horizon, low=low * nat, high=high * nat
     )
-    return _steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given={low * nat: low, high * nat: high})
+    given = {low * nat: low, high * nat: high}
+    return tuple(islice(_steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given=given), limit))
 
 
 def _steps(
     lookahead: ParametricLookahead, *, unit: str, nat: float, width: float, given: dict[float, float]
 ) -> Iterator[Step]:
-    """given: weights per nat that are reported as they were given, without rounding."""
+    """The steps one after the other. given: weights per nat that are reported as they were given, without rounding."""
     lower, before, now = lookahead.low, None, _follow(lookahead, lookahead.low)
     step: Step | None = None
     while True:
