@@ -324,7 +324,7 @@ class BatchLookahead:
             width = tree.width[arc[goes]]
             child = tree.child[spans(tree.branch[arc[goes]], width)]
             code, back = np.unique(np.repeat(version[goes], width) * tree.size + child, return_inverse=True)
-            paths = np.bincount(back, weights=np.repeat(paths[goes], width), minlength=len(code))
+            paths = np.bincount(back, weights=np.repeat(paths[goes], width), minlength=len(code)).astype(float)
             version, node = np.divmod(code, tree.size)
             if not len(code):
                 break
