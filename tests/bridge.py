@@ -224,7 +224,7 @@ NAMES = {
     "LARGEST_SEED": "rhoplan.evaluation.streams:LARGEST_SEED",
     "PUBLISHED_SEEDS": "rhoplan.evaluation.streams:PUBLISHED_SEEDS",
     "score_solved": "rhoplan.evaluation.plan_score:score_solved",
-    "policy_steps": "rhoplan.scoring.steps:policy_steps",
+    "policy_steps": "rhoplan.evaluation.steps:policy_steps",
     "BLOCK": "rhoplan.evaluation.streams:BLOCK",
     "Streams": "rhoplan.evaluation.streams:Streams",
     "episodes_on_graphs": "rhoplan.evaluation.simulate:simulate_episodes",

@@ -21,11 +21,11 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.situation import Situation, branch, initial, observe
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.model.observe_then_commit import Done, FlatMenu
 from rhoplan.model.problem import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
 from rhoplan.present.content import make_report
-from rhoplan.scoring.steps import policy_steps
 from serving import PATIENCE
 
 CLOSE = 1e-9

@@ -174,7 +174,7 @@ def work_of(problem, agent):
 def test_without_a_time_clocks_do_not_matter(monkeypatch):
     problem = make("printer")
     agent = make_agent("efe", problem)
-    monkeypatch.setattr("rhoplan.advice.questions.USUAL_WORK", 1e7)
+    monkeypatch.setattr("rhoplan.advice.questions.USUAL_WORK", 3e6)
     quick = flips(problem, agent)
     years = iter(range(10**9))
     monkeypatch.setattr("rhoplan.advice.questions.time.monotonic", lambda: 1e6 * next(years))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,8 +20,7 @@ from rhoplan.errors import ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import read_targets
-from rhoplan.planning.tradeoffs.ground import Criterion
-from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer
+from rhoplan.planning.constrained import AdditiveCriterion, ColumnGeneration, Constraint, Mixture
 from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
 
@@ -52,12 +52,17 @@ def test_a_target_between_two_corners_is_kept_by_a_mix_of_their_plans() -> None:
 def test_plans_to_begin_with_keep_more_than_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
-    class Noted(Mixer):
-        def cheapest(self, cost: Criterion, bounds: list[Bound], then: Criterion | None = None) -> Mix:
-            asked.extend(bound.most for bound in bounds)
-            return super().cheapest(cost, bounds, then)
+    class Noted(ColumnGeneration):
+        def cheapest(
+            self,
+            cost: AdditiveCriterion,
+            constraints: Sequence[Constraint],
+            tie_breaker: AdditiveCriterion | None = None,
+        ) -> Mixture:
+            asked.extend(constraint.limit for constraint in constraints)
+            return super().cheapest(cost, constraints, tie_breaker)
 
-    monkeypatch.setattr(targets, "Mixer", Noted)
+    monkeypatch.setattr(targets, "ColumnGeneration", Noted)
     kept(miss=0.001)
     assert asked[0] == 0.001
     assert asked[1:] == sorted(asked[1:], reverse=True)

@@ -24,7 +24,7 @@ from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem
-from rhoplan.planning.masses import Numbers
+from rhoplan.planning.batch import ParameterBatch
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import WORKED_MODELS, make
 from unsure import SMALL
@@ -308,7 +308,7 @@ def test_renaming_changes_nothing() -> None:
 def test_same_seed_draws_the_same_whatever_fits_one_graph(small: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
     items = unsure(small.problem)
     whole = sampled(small, items, 1500, 9)
-    monkeypatch.setattr("rhoplan.planning.versions.NUMBERS_AT_ONCE", 1000)
+    monkeypatch.setattr("rhoplan.planning.batch.NUMBERS_AT_ONCE", 1000)
     parts = sampled(small, items, 1500, 9)
     assert np.array_equal(whole.first, parts.first)
     assert whole.best == pytest.approx(parts.best, rel=1e-12)
@@ -435,7 +435,7 @@ def test_what_cannot_be_weighed_is_refused() -> None:
 
 def test_numbers_of_a_problem_are_its_own() -> None:
     problem = make("chest-pain")
-    numbers = Numbers.of(problem, 3)
+    numbers = ParameterBatch.of(problem, 3)
     assert len(numbers) == 3
     assert numbers.first[0].tolist() == [0, 0, 0, 2.1, 2.1, 70, 70, 0, 0]
     assert numbers.part(slice(1, 2)).payoff.tolist() == [problem.flat.payoff.tolist()]

@@ -281,9 +281,10 @@ def _walk(old: Any, new: Any, where: str) -> Iterator[tuple[str, str, Any, Any]]
     """Kind, place, old and new value of everything that differs."""
     if isinstance(old, dict) and isinstance(new, dict):
         old = _renamed(old)
+        located, new = _located(old, new), _aligned(old, new)
         for key in old.keys() | new.keys():
             place = f"{where}.{key}".lstrip(".")
-            if key in NOT_COMPARED or key in SENTENCES:
+            if key in NOT_COMPARED or key in SENTENCES or key in located:
                 continue
             if key not in new or key not in old:
                 yield ("missing" if key in old else "added"), place, old.get(key), new.get(key)
@@ -305,6 +306,31 @@ def _walk(old: Any, new: Any, where: str) -> Iterator[tuple[str, str, Any, Any]]
     ):
         kind = "exit" if where == "exit" else "choice" if where.rpartition(".")[2] in CHOICES else "text"
         yield kind, where, old, new
+
+
+def _aligned(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """`new`, the weights at which a frontier changes as in `old` where they agree within the search's resolution."""
+    if "points" not in old or "high" not in old or len(old["points"]) != len(new.get("points", ())):
+        return new
+    points = [
+        point | {end: one[end] for end in ("lower", "upper") if abs(one[end] - point[end]) <= 2e-9 * old["high"]}
+        for one, point in zip(old["points"], new["points"], strict=True)
+    ]
+    return new | {"points": points}
+
+
+def _located(old: dict[str, Any], new: dict[str, Any]) -> set[str]:
+    """Keys of a change that a search has enclosed between `before` and `beyond`, if the two brackets overlap.
+
+    Where in its bracket the search ends depends on the last digits of values.
+    """
+    if all(isinstance(one.get("up"), dict) and isinstance(one.get("down"), dict) for one in (old, new)):
+        return {"nearest"} if any(_located(old[side], new[side]) for side in ("up", "down")) else set()
+    ends = [(one.get("before"), one.get("beyond")) for one in (old, new)]
+    if not all(_is_number(end) for pair in ends for end in pair):
+        return set()
+    (low, high), (other_low, other_high) = (sorted(pair) for pair in ends)
+    return {"before", "beyond", "value", "distance"} if low <= other_high and other_low <= high else set()
 
 
 def _is_number(value: Any) -> bool:

@@ -49,6 +49,24 @@ def test_numbers_may_differ_by_rounding_only() -> None:
     assert kinds(score, changed(score, margin=margin * (1 + 1e-8))) == {"number"}
 
 
+def test_a_change_that_a_search_encloses_may_differ_within_overlapping_brackets() -> None:
+    old = row("decide tiger --agent efe")
+    one = changed(old, edge={"value": 1.0, "before": 0.9, "beyond": 1.1, "distance": 0.5, "then": "wait"})
+    near = {"value": 1.05, "before": 1.0, "beyond": 1.1, "distance": 0.55, "then": "wait"}
+    assert not kinds(one, changed(old, edge=near))
+    assert kinds(one, changed(old, edge=near | {"before": 1.11, "beyond": 1.2})) == {"number"}
+    assert kinds(one, changed(old, edge=near | {"then": "listen"})) == {"text"}
+
+
+def test_the_weights_of_a_frontier_may_differ_by_its_resolution() -> None:
+    old = row("decide tiger --agent efe")
+    one = changed(old, frontier={"high": 100.0, "points": [{"lower": 0.0, "upper": 40.0, "reward": 5.0}]})
+    near = {"lower": 0.0, "upper": 40.0 + 1e-7, "reward": 5.0}
+    assert not kinds(one, changed(old, frontier={"high": 100.0, "points": [near]}))
+    assert kinds(one, changed(old, frontier={"high": 100.0, "points": [near | {"upper": 40.001}]})) == {"number"}
+    assert kinds(one, changed(old, frontier={"high": 100.0, "points": [near | {"reward": 5.001}]})) == {"number"}
+
+
 def test_a_choice_may_differ_only_at_a_tie() -> None:
     old = row("decide tiger --agent efe")
     assert kinds(old, changed(old, choice="open-left")) == {"choice"}

@@ -13,9 +13,9 @@ from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.recommendation import ActionValue
-from rhoplan.scoring.steps import policy_steps
 
 
 def test_best_wins_and_ties_go_to_the_first() -> None:

@@ -16,7 +16,7 @@ from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.questions import first_actions, plans_versions
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.model.problem import Array, Problem
-from rhoplan.planning.versions import Layout
+from rhoplan.planning.batch import DecisionTree
 
 POINTS, FINER = 65, (75, 150, 300)
 """Beliefs that are asked about, evenly spread in log odds: first anywhere, then in steps from the last stop on one side
@@ -40,7 +40,7 @@ class Band:
 
 
 def bands(
-    problem: Problem, agent: BoundAgent, *, seconds: float = 20.0, layout: Layout | None = None
+    problem: Problem, agent: BoundAgent, *, seconds: float = 20.0, layout: DecisionTree | None = None
 ) -> tuple[Band, ...]:
     """The bands from 0 to 1 of a two-state model before any test is run; none for other models, nor where a diagnosis
     has subtypes: there what to do does not follow from its chance alone.
@@ -82,10 +82,12 @@ def bands(
     return tuple(Band(edges[i], edges[i + 1], *first) for i, first in enumerate(firsts))
 
 
-def _together(problem: Problem, agent: BoundAgent, known: Layout | None) -> Callable[[Array], list[tuple[str, bool]]]:
+def _together(
+    problem: Problem, agent: BoundAgent, known: DecisionTree | None
+) -> Callable[[Array], list[tuple[str, bool]]]:
     """First actions for beliefs (n, 2), and whether they end the case, as versions of the model with other priors."""
     even = replace(problem, factors=(replace(problem.factors[0], prior=np.array([0.5, 0.5])),))
-    layout = known if known is not None and np.all(problem.prior > 0) else Layout(even, (), agent.horizon)
+    layout = known if known is not None and np.all(problem.prior > 0) else DecisionTree(even, (), agent.horizon)
 
     def answer(beliefs: Array) -> list[tuple[str, bool]]:
         found = []

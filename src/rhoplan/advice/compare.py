@@ -19,10 +19,11 @@ from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import HARDLY_EVER, cut_off, money
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import size_of
+from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.model.problem import Problem
 from rhoplan.planning.certified.solve import SolveResult, solve
-from rhoplan.scoring.steps import policy_steps
 
 MOST_NODES = 400_000
 """Situations that a deeper plan may take: some seconds, and less than a gigabyte."""
@@ -295,19 +296,19 @@ def frontier(
     high: float | None = None,
     seconds: float = 5.0,
     limit: int = 200,
-    graph: Graph | None = None,
+    budget: Budget | None = None,
 ) -> Frontier:
     """Reward and success of planning `horizon` ahead, for weights per nat from 0 to `high` (the largest reward).
 
-    Steps are exact (see `policy_steps`); neighbours with the same score are one point. Ends early after `limit` steps,
-    or once `seconds` have passed; then `complete` is False. graph: of the problem, to use again.
+    Steps are exact (see `evaluation.steps`); neighbours with the same score are one point. Ends early after `limit`
+    steps, or once `seconds` have passed; then `complete` is False. budget: of the belief graph.
     """
     most = problem.reward_scale if high is None else high
     resolution = 1e-9 * max(most, 1e-300)
     end, low, points, found = time.monotonic() + seconds, 0.0, list[Point](), 0
     while True:
         steps = policy_steps(
-            problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK, graph=graph
+            problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK, budget=budget
         )
         for step in steps:
             score = step.score

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rhoplan.advice.targets import Numbers, Share, Sums, ground_of, plain_share
+from rhoplan.advice.targets import Numbers, Share, Sums, constrained, plain_share
 from rhoplan.errors import ProblemError
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import Target
-from rhoplan.planning.tradeoffs.corners import corners
-from rhoplan.planning.tradeoffs.lower_set import lower_set
+from rhoplan.planning.constrained import ConstrainedProblem
+from rhoplan.planning.frontier import lower_convex_set, pareto_frontier
 
 CALLED = {"miss": "cases missed", "false-alarm": "false alarms", "wrong": "wrong decisions"}
 
@@ -53,9 +53,8 @@ class Edge:
 def edges(problem: Problem, *, state: str | None = None, horizon: int | None = None) -> tuple[Edge, ...]:
     """The frontiers of `problem` about `state`, the model's positive one where nobody says."""
     about = _about(problem, state)
-    return tuple(
-        _edge(problem, kind, about or "", horizon) for kind in (("miss", "false-alarm") if about else ("wrong",))
-    )
+    ground, whole = constrained(problem, horizon)
+    return tuple(_edge(ground, whole, kind, about or "") for kind in (("miss", "false-alarm") if about else ("wrong",)))
 
 
 @dataclass(frozen=True)
@@ -77,9 +76,9 @@ def together(problem: Problem, *, state: str | None = None, horizon: int | None 
             f"misses and false alarms need the state they are about: one of {', '.join(problem.diagnoses)}",
             field=("state",),
         )
-    ground, _ = ground_of(problem, horizon)
+    ground, _ = constrained(problem, horizon)
     sums = Sums(ground, [Target("miss", 1.0, about), Target("false-alarm", 1.0, about)], "spend")
-    found, complete = lower_set(ground, (ground.spend, sums.bounds[0].criterion, sums.bounds[1].criterion))
+    found, complete = lower_convex_set(ground, (ground.spend, sums.bounds[0].criterion, sums.bounds[1].criterion))
     numbers = sorted((sums.numbers(course) for course in found), key=lambda one: one.spend)
     return LowerSet(about, ground.depth, tuple(numbers), complete)
 
@@ -98,16 +97,15 @@ def _about(problem: Problem, state: str | None) -> str | None:
     return about
 
 
-def _edge(problem: Problem, kind: str, state: str, horizon: int | None) -> Edge:
-    ground, whole = ground_of(problem, horizon)
+def _edge(ground: ConstrainedProblem, whole: bool, kind: str, state: str) -> Edge:
     sums = Sums(ground, [Target(kind, 1.0, state)])
     axis = sums.bounds[0].criterion
-    found, complete = corners(ground, sums.cost, axis)
+    found, complete = pareto_frontier(ground, sums.cost, axis)
     plain: Share = plain_share(sums)
     own = sums.own(sums.targets[0])
-    here = Point(plain.course.by(axis), plain.course.by(sums.cost), *own, plain.numbers)
+    here = Point(plain.course.total(axis), plain.course.total(sums.cost), *own, plain.numbers)
     points = tuple(
-        Point(one.axis, one.cost, one.low, None if one is found[-1] else one.high, sums.numbers(one.course))
+        Point(one.axis, one.cost, one.low, None if one is found[-1] else one.high, sums.numbers(one.policy))
         for one in found
     )
     return Edge(kind, state, sums.words, ground.depth, whole, points, complete, own, here)

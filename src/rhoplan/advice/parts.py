@@ -19,6 +19,7 @@ from rhoplan.advice.thresholds import thresholds
 from rhoplan.advice.uncertain.uncertainty import how_sure
 from rhoplan.advice.variations import at_stake, stake
 from rhoplan.advice.words import money, percent
+from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, RhoplanError
 
 BASIC = ("first", "ahead", "cost-only")
@@ -72,7 +73,8 @@ def _comparison(adviser: Adviser, seconds: float) -> Any:
     plans = Plans(problem, node_limit=int(min(MOST_NODES, adviser.nodes)))
     with plans.graph.limited(MOST_NODES, seconds):
         rows = compare(problem, agent, seconds=each, plans=plans)
-        edge = frontier(problem, agent.horizon, seconds=each, graph=plans.graph) if has_frontier(agent) else None
+        budget = Budget(nodes=min(MOST_NODES, adviser.nodes), seconds=seconds)
+        edge = frontier(problem, agent.horizon, seconds=each, budget=budget) if has_frontier(agent) else None
     return rows, edge
 
 

@@ -1,7 +1,7 @@
 """What to do first in changed models: many of them planned at once where only numbers change, within an allowance.
 
-Where versions of a model fit one layout (`planning.versions`), what is asked in one round is planned as copies on one
-graph; otherwise each has a graph of its own. An answer that was given once is kept.
+Where versions of a model fit one tree (`planning.batch`), what is asked in one round is planned as one batch; otherwise
+each has a graph of its own. An answer that was given once is kept.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.brackets import Answer
@@ -22,7 +21,7 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.versions import Copies, Layout
+from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 USUAL_WORK = 1e9
 """Numbers worked out where nobody sets a time: ten to twenty seconds, enough for every number of the worked models."""
@@ -58,34 +57,37 @@ class Allowance:
 
 @dataclass(frozen=True, eq=False)
 class First:
-    """What to do first in each of K versions of a model: place (K,) among `names`; and what actions are worth (K, A).
+    """What to do first in each of K versions of a model: place (K,) among `names`; and what actions are worth (K, A),
+    in units of mass.
 
     Ending actions come first among the names; there are `endings` of them.
     """
 
-    copies: Copies
+    copies: BatchLookahead
     names: list[str]
     endings: int
     choice: Ids
     worth: Array
 
 
-def first_actions(layout: Layout, problems: Sequence[Problem], agent: BoundAgent) -> First:
+def first_actions(layout: DecisionTree, problems: Sequence[Problem], agent: BoundAgent) -> First:
     """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
-    copies = layout.copies(problems)
-    plan = layout.plan(copies, agent.rho, discount=agent.discount, commits_count=agent.commits_count)
-    return told_first(layout, copies, plan, agent.horizon)
+    return told_first(
+        BatchLookahead(
+            layout,
+            ParameterBatch.stacked(problems),
+            weight=agent.weight_per_nat,
+            discount=agent.discount,
+            terminal_rewards=agent.commits_count,
+            problems=problems,
+        )
+    )
 
 
-def told_first(layout: Layout, copies: Copies, plan: Plan, horizon: int) -> First:
-    """What `plan` does first in each version of the layout."""
-    ending, going, _ = plan.action_values(copies.start, horizon)
-    slots = plan.chosen(copies.start, horizon, ending, going)
-    menu = layout.graph.menus[layout.graph.visible[layout.node]]
-    names = [action.name for action in (*menu.ending, *menu.going)]
-    choice = np.where(slots >= 0, len(menu.ending) + slots, copies.graph.stop_action[copies.start])
-    worth = np.concatenate([copies.commits, going[:, : len(menu.going)]], axis=1)
-    return First(copies, names, len(menu.ending), choice, worth)
+def told_first(copies: BatchLookahead) -> First:
+    """What is done first in each version."""
+    worth, choice = copies.first_actions()
+    return First(copies, copies.tree.names, copies.tree.endings, choice, worth)
 
 
 def plans_versions(problem: Problem, agent: BoundAgent) -> bool:
@@ -103,11 +105,11 @@ class Asker:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = now or ""
         self.now = now or self._alone(problem, agent, 0.0)[0].action
-        self.layouts: dict[bool, Layout | None] = {}
+        self.layouts: dict[bool, DecisionTree | None] = {}
         self._known: dict[tuple[str, float], Answer | None] = {}
-        self._today: dict[Layout, Answer | None] = {}
+        self._today: dict[DecisionTree, Answer | None] = {}
 
-    def layout(self, parameter: Parameter) -> Layout | None:
+    def layout(self, parameter: Parameter) -> DecisionTree | None:
         """What copies are made of where the parameter changes; None where each change needs a graph of its own."""
         agent, problem = self.agent, self.problem
         if not plans_versions(problem, agent):
@@ -115,7 +117,7 @@ class Asker:
         prices = parameter.kind in ("cost", "first-price") and problem.flat.budget is not None
         if prices not in self.layouts:
             try:
-                self.layouts[prices] = Layout(
+                self.layouts[prices] = DecisionTree(
                     problem, self.given, agent.horizon, left_out=self.unavailable, prices_vary=prices
                 )
             except LimitError:
@@ -127,7 +129,7 @@ class Asker:
     ) -> Mapping[tuple[str, float], Answer | None] | None:
         """The answer to each question by the parameter's id and value; None where the question makes no sense, and as a
         whole where the allowance was used up."""
-        together: dict[tuple[Layout, float], list[tuple[Parameter, float, Problem]]] = {}
+        together: dict[tuple[DecisionTree, float], list[tuple[Parameter, float, Problem]]] = {}
         for parameter, value in questions:
             if (parameter.id, value) in self._known:
                 continue
@@ -161,20 +163,18 @@ class Asker:
         return {(parameter.id, value): self._known[parameter.id, value] for parameter, value in questions}
 
     def _together(
-        self, layout: Layout, versions: Sequence[tuple[Parameter, float, Problem]], agent: BoundAgent
+        self, layout: DecisionTree, versions: Sequence[tuple[Parameter, float, Problem]], agent: BoundAgent
     ) -> list[Answer | None]:
         first = first_actions(layout, [problem for _, _, problem in versions], agent)
-        copies, names, worth = first.copies, first.names, first.worth
-        unsure = copies.graph.tables[0].entropy[copies.graph.belief[copies.start, 0]]
-        chance = np.where(copies.evidence > 0, copies.evidence, 1.0)
-        worth = (worth - agent.weight_per_nat * unsure[:, None]) * chance[:, None]  # see Parameter.is_convex
+        copies, names = first.copies, first.names
+        unsure = copies.entropy[:, copies.tree.root]
+        worth = first.worth - agent.weight_per_nat * unsure[:, None]  # see Parameter.is_convex
+        allowed = np.isfinite(copies.reward).sum(axis=1)
         today = names.index(self.now)  # its worth comes first
         worth = np.concatenate([worth[:, today : today + 1], np.delete(worth, today, axis=1)], axis=1)
         taken = [names[place] for place in first.choice.tolist()]
         return [
-            Answer(value, taken[k], taken[k] == self.now, worth[k], int(copies.allowed[k]))
-            if copies.evidence[k]
-            else None
+            Answer(value, taken[k], taken[k] == self.now, worth[k], int(allowed[k])) if copies.mass[k] else None
             for k, (_, value, _) in enumerate(versions)
         ]
 

@@ -20,7 +20,7 @@ from rhoplan.advice.variations import FAR, Kind, Parameter, Quantity, parameters
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.model.problem import Problem
-from rhoplan.planning.versions import Layout
+from rhoplan.planning.batch import DecisionTree
 
 FIRST_STEP = 0.02
 """A search begins 2% away (a probability: 2% of its odds)."""
@@ -106,7 +106,7 @@ def flips(
     only: Iterable[str] | None = None,
     budget: float | None = None,
     now: str | None = None,
-    layout: Layout | None = None,
+    layout: DecisionTree | None = None,
 ) -> tuple[Flip, ...]:
     """For each parameter, how far it can move down and up before the first action after `given` changes.
 

@@ -21,7 +21,7 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Problem
-from rhoplan.planning.versions import Layout
+from rhoplan.planning.batch import DecisionTree
 
 MOST_NUMBERS = 1_000_000
 """Situations times tests of a look-ahead that stands in for a plan: a hundred versions a second."""
@@ -36,7 +36,7 @@ def flips_of(
     unavailable: Iterable[str] = (),
     only: Iterable[str] | None = None,
     budget: float | None = None,
-    layout: Layout | None = None,
+    layout: DecisionTree | None = None,
 ) -> Part:
     """The flips of `agent`, who does `now` after `given`, or of a plan that stands in for its own; see `flips`."""
     if not agent.planner.is_bounded:

@@ -13,22 +13,29 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from rhoplan._old.menu import nodes_within
 from rhoplan.advice.compare import deepest
 from rhoplan.advice.words import counted, money, percent, stated
-from rhoplan.agents.fitting import size_of
+from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.problem import Problem
 from rhoplan.model.targets import AT_LEAST, Target
-from rhoplan.planning.tradeoffs.certain import without_chance
-from rhoplan.planning.tradeoffs.ground import MOST_NODES, Course, Criterion, Ground, weighed
-from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer, Unreachable
+from rhoplan.planning.constrained import (
+    AdditiveCriterion,
+    ColumnGeneration,
+    ConstrainedProblem,
+    Constraint,
+    Infeasible,
+    Mixture,
+    TabularPolicy,
+    weighted_sum,
+)
+from rhoplan.planning.deterministic import cheapest_deterministic
 
 HAIR = 1e-13
 """Share of all that a target is about by which it may be missed: rounding, nothing that anybody means."""
 
-ROOM = 200_000_000
-"""Bytes that the graph of all plans may take, about."""
+MOST_NODES, MEMORY = 300_000, 200_000_000
+"""Nodes and bytes of the graph of all plans: some tenths of a second for each plan on it."""
 
 TIGHTER = (0.97, 0.9, 0.75, 0.5)
 """Parts of the targets for which mixtures are made to find plans without chance to begin with."""
@@ -65,7 +72,7 @@ class Share:
 
     share: float
     numbers: Numbers
-    course: Course = field(repr=False, compare=False)
+    course: TabularPolicy = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -89,7 +96,7 @@ class Answer:
     what the plan comes to that follows the model's own prices.
     """
 
-    ground: Ground = field(repr=False, compare=False)
+    ground: ConstrainedProblem = field(repr=False, compare=False)
     targets: tuple[Target, ...]
     limits: tuple[float, ...]
     whole: bool
@@ -121,30 +128,30 @@ def meet(problem: Problem, targets: Sequence[Target], *, horizon: int | None = N
     """
     if not targets:
         raise ProblemError("there must be a target, such as a miss rate or a spend; none came", field=("targets",))
-    ground, whole = ground_of(problem, horizon)
+    ground, whole = constrained(problem, horizon)
     sums = Sums(ground, targets, minimise)
-    mixer = Mixer(ground)
+    mixer = ColumnGeneration(ground)
     try:
         mix = mixer.cheapest(sums.cost, sums.bounds, sums.everything)
-    except Unreachable as error:
+    except Infeasible as error:
         raise _refusal(sums, error) from None
-    certain = without_chance(ground, sums.cost, sums.bounds, mix, [*mixer.pool, *_others(sums)])
+    certain = cheapest_deterministic(ground, sums.cost, sums.bounds, mixture=mix, known=_candidates(sums, mixer))
     parts = tuple(
-        Share(share, sums.numbers(course), course) for share, course in zip(mix.shares, mix.courses, strict=True)
+        Share(share, sums.numbers(course), course) for share, course in zip(mix.shares, mix.policies, strict=True)
     )
     return Answer(
         ground=ground,
         targets=tuple(targets),
-        limits=tuple(bound.most for bound in sums.bounds),
+        limits=tuple(bound.limit for bound in sums.bounds),
         whole=whole,
         counts=sums.words,
         mixture=tuple(sorted(parts, key=lambda part: -part.share)),
         together=sums.together(mix),
         gap=mix.gap,
         prices=tuple(Price(target, price, sums.own(target)) for target, price in zip(targets, mix.prices, strict=True)),
-        certain=None if certain.course is None else Share(1.0, sums.numbers(certain.course), certain.course),
+        certain=None if certain.policy is None else Share(1.0, sums.numbers(certain.policy), certain.policy),
         certain_least=certain.lower,
-        proven=certain.proven,
+        proven=certain.is_proven,
         plain=plain_share(sums),
     )
 
@@ -155,34 +162,28 @@ def plain_share(sums: Sums) -> Share:
     return Share(1.0, sums.numbers(course), course)
 
 
-def ground_of(problem: Problem, horizon: int | None = None) -> tuple[Ground, bool]:
-    """The ground of plans with as many tests as are asked for, can be, or fit; and whether no plan has more."""
+def constrained(problem: Problem, horizon: int | None = None) -> tuple[ConstrainedProblem, bool]:
+    """Policies with as many tests as are asked for, can be, or fit; and whether no policy has more."""
     most = deepest(problem)
     wanted = min(one for one in (horizon, most, None if horizon or most else problem.horizon) if one is not None)
-    nodes = min(MOST_NODES, nodes_within(problem, ROOM))
-    kept: dict[int, Ground] = problem.__dict__.setdefault("_grounds", {})
-    for depth in range(wanted, 0, -1):
-        if depth in kept:
-            return kept[depth], depth == most
-        if depth > 1 and size_of(problem, depth).nodes > nodes:
-            continue
-        try:
-            kept[depth] = Ground(problem, depth, nodes=nodes)
-        except LimitError:
-            continue
-        return kept[depth], depth == most
-    raise LimitError(f"targets need all situations at once, and '{problem.name}' has too many even after one test")
+    try:
+        found = ConstrainedProblem(problem, wanted, budget=Budget(nodes=MOST_NODES, memory=MEMORY))
+    except LimitError:
+        raise LimitError(
+            f"targets need all situations at once, and '{problem.name}' has too many even after one test"
+        ) from None
+    return found, found.depth == most
 
 
 class Sums:
     """What targets and costs count on a ground."""
 
-    def __init__(self, ground: Ground, targets: Sequence[Target], minimise: str = "cost") -> None:
+    def __init__(self, ground: ConstrainedProblem, targets: Sequence[Target], minimise: str = "cost") -> None:
         self.ground, self.targets, self.problem = ground, tuple(targets), ground.problem
         factor = self.problem.factors[0]
         self.named = factor.diagnosis_of or self.problem.states
         self.everywhere = tuple(range(len(self.named)))
-        self.everything = weighed([ground.spend, ground.regret(self.everywhere)], [1.0, 1.0])
+        self.everything = weighted_sum([ground.spend, ground.regret(self.everywhere)], [1.0, 1.0])
         self.bounds = [self._bound(target) for target in targets]
         self.cost, self.words = self._cost(minimise)
 
@@ -210,16 +211,16 @@ class Sums:
         states = self.states(target)
         if not states:
             return 1.0, 1.0
-        ends = self.ground.regret(states).ends[self.ground.wrong(states).ends > 0]
+        ends = self.ground.regret(states).endings[self.ground.wrong(states).endings > 0]
         return (float(ends.min()), float(ends.max())) if ends.size else (0.0, 0.0)
 
-    def numbers(self, course: Course) -> Numbers:
-        return self._told(course.by, self.ground.action(course, self.ground.graph.root).name)
+    def numbers(self, course: TabularPolicy) -> Numbers:
+        return self._told(course.total, course.action(self.ground.graph.root).name)
 
-    def together(self, mix: Mix) -> Numbers:
-        return self._told(mix.by, "")
+    def together(self, mix: Mixture) -> Numbers:
+        return self._told(mix.total, "")
 
-    def _told(self, count: Callable[[Criterion], float], first: str) -> Numbers:
+    def _told(self, count: Callable[[AdditiveCriterion], float], first: str) -> Numbers:
         ground = self.ground
         names = self.problem.diagnoses
         missed = {name: count(ground.wrong([k for k in self.everywhere if self.named[k] == name])) for name in names}
@@ -236,15 +237,15 @@ class Sums:
             cost=count(self.cost),
         )
 
-    def _bound(self, target: Target) -> Bound:
+    def _bound(self, target: Target) -> Constraint:
         if target.kind == "spend":
-            return Bound(self.ground.spend, target.value, HAIR * target.value)
+            return Constraint(self.ground.spend, target.value, HAIR * target.value)
         states = self.states(target)
         mass = self.mass(target)
         most = (1.0 - target.value) * mass if target.kind in AT_LEAST else target.value
-        return Bound(self.ground.wrong(states), most, HAIR * float(self.problem.prior[states].sum()))
+        return Constraint(self.ground.wrong(states), most, HAIR * float(self.problem.prior[states].sum()))
 
-    def _cost(self, minimise: str) -> tuple[Criterion, str]:
+    def _cost(self, minimise: str) -> tuple[AdditiveCriterion, str]:
         """What is minimised, and that in words."""
         spends = any(target.kind == "spend" for target in self.targets)
         covered = {place for target in self.targets for place in self.states(target)}
@@ -260,30 +261,27 @@ class Sums:
             return self.ground.regret(left), lost
         if not left:
             return self.ground.spend, "what tests cost"
-        return weighed([self.ground.spend, self.ground.regret(left)], [1.0, 1.0]), f"what tests cost and {lost}"
+        return weighted_sum([self.ground.spend, self.ground.regret(left)], [1.0, 1.0]), f"what tests cost and {lost}"
 
 
-def _others(sums: Sums) -> list[Course]:
+def _candidates(sums: Sums, mixer: ColumnGeneration) -> list[TabularPolicy]:
     """Plans that may keep the targets by themselves: those of mixtures that keep more than is asked for."""
-    found: list[Course] = []
     for part in TIGHTER:
-        mixer = Mixer(sums.ground)
-        with suppress(Unreachable):
-            mixer.cheapest(sums.cost, [Bound(one.criterion, part * one.most, one.hair) for one in sums.bounds])
-        found += mixer.pool
-    return found
+        with suppress(Infeasible):
+            mixer.cheapest(sums.cost, [Constraint(one.criterion, part * one.limit, one.slack) for one in sums.bounds])
+    return mixer.pool
 
 
-def _refusal(sums: Sums, error: Unreachable) -> UnreachableTarget:
+def _refusal(sums: Sums, error: Infeasible) -> UnreachableTarget:
     """That a target cannot be kept, with the nearest that can, and what that costs."""
-    target, bound = sums.targets[error.place], sums.bounds[error.place]
-    least, before = error.mix.value, sums.bounds[: error.place]
-    nearest = Bound(bound.criterion, least, bound.hair + 1e-12 * least)
-    mix = Mixer(sums.ground).cheapest(sums.cost, [*before, nearest])
+    target, bound = sums.targets[error.index], sums.bounds[error.index]
+    least, before = error.mixture.value, sums.bounds[: error.index]
+    nearest = Constraint(bound.criterion, least, bound.slack + 1e-12 * least)
+    mix = ColumnGeneration(sums.ground).cheapest(sums.cost, [*before, nearest])
     reached = sums.reached(target, least)
     unit = sums.problem.unit
-    kept = " and ".join(f"'{target_words(one, unit)}'" for one in sums.targets[: error.place])
-    spent = money(mix.by(sums.ground.spend), unit)
+    kept = " and ".join(f"'{target_words(one, unit)}'" for one in sums.targets[: error.index])
+    spent = money(mix.total(sums.ground.spend), unit)
     within = f" with at most {counted(sums.ground.depth, 'test')}" if sums.ground.depth else ""
     told = f"{f'keeping {kept}, ' if kept else ''}{_nearest_words(target, reached, unit)}"
     at = "" if target.kind == "spend" else f", at {spent} spent on tests per case"

@@ -30,7 +30,7 @@ from rhoplan.errors import LimitError, ProblemError, RhoplanError
 from rhoplan.io.uncertain import UNCERTAIN
 from rhoplan.model.problem import Array, Problem
 from rhoplan.model.targets import read_targets
-from rhoplan.planning.versions import Layout
+from rhoplan.planning.batch import DecisionTree
 
 MOST_NODES = 200
 """Steps and ends of a pathway that people can be asked to read; smaller branches beyond are folded."""
@@ -196,7 +196,7 @@ def _frontier(plans: Plans, agent: BoundAgent, seconds: float) -> Frontier | Non
     problem = plans.problem
     high = max(problem.reward_scale, 2 * agent.weight_per_nat)
     try:
-        return frontier(problem, agent.horizon, high=high, seconds=seconds, graph=plans.graph)
+        return frontier(problem, agent.horizon, high=high, seconds=seconds)
     except LimitError:
         return None
 
@@ -213,15 +213,15 @@ def _uncertainty(problem: Problem, agent: BoundAgent, marks: dict[str, Part], pr
         return None
 
 
-def _layout(problem: Problem, agent: BoundAgent) -> Layout | None:
+def _layout(problem: Problem, agent: BoundAgent) -> DecisionTree | None:
     """What versions of the model are planned on, by bands and by flips; None where they are not planned at once."""
     try:
-        return Layout(problem, (), agent.horizon) if plans_versions(problem, agent) else None
+        return DecisionTree(problem, (), agent.horizon) if plans_versions(problem, agent) else None
     except LimitError:
         return None
 
 
-def _bands(problem: Problem, agent: BoundAgent, seconds: float, layout: Layout | None) -> tuple[Band, ...]:
+def _bands(problem: Problem, agent: BoundAgent, seconds: float, layout: DecisionTree | None) -> tuple[Band, ...]:
     try:
         return bands(problem, agent, seconds=seconds, layout=layout)
     except LimitError:

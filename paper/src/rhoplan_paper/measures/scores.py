@@ -12,9 +12,9 @@ from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import evaluate
 from rhoplan.errors import LimitError
 from rhoplan.evaluation.episodes import Episodes
+from rhoplan.evaluation.steps import policy_steps
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make
-from rhoplan.scoring.steps import policy_steps
 from rhoplan_paper.registry import measure
 
 

@@ -16,7 +16,7 @@ from rhoplan.advice.everything import all_tests
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.uncertain.weighing import Weigher
 from rhoplan.model.problem import Array, Problem
-from rhoplan.planning.masses import Numbers
+from rhoplan.planning.batch import ParameterBatch
 
 THRESHOLDS = tuple(round(0.01 * step, 2) for step in range(1, 100, 2))
 
@@ -56,7 +56,7 @@ def decision_curve(weigher: Weigher) -> Curve | None:
     if not (good > 0 and harm > 0):
         return None
     thresholds = np.array(THRESHOLDS)
-    numbers = Numbers.of(problem, len(thresholds))
+    numbers = ParameterBatch.of(problem, len(thresholds))
     harms = good * thresholds / (1 - thresholds)
     nothing = commits[1 - act].reward
     numbers.payoff[:, act] = np.where(ill, commits[act].reward, nothing - harms[:, None])

@@ -23,7 +23,7 @@ from rhoplan.errors import RhoplanError, dotted
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.model.spread import Beta, LogNormal, Spread, cases_of, sd_of
 from rhoplan.model.subtypes import Grouped
-from rhoplan.planning.masses import Numbers
+from rhoplan.planning.batch import ParameterBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ class Unsure:
         others = (1 - values)[:, None] * (rest / rest.sum())
         return np.insert(others, self.main, values, axis=1)
 
-    def put(self, numbers: Numbers, rows: dict[str, Array], values: Array, problem: Problem) -> None:
+    def put(self, numbers: ParameterBatch, rows: dict[str, Array], values: Array, problem: Problem) -> None:
         """Put values (K, n) into `numbers`; rows (K, S, O): likelihoods of tests, by name."""
         menu, factor = problem.flat, problem.factors[0]
         match self.kind, *self.names:
@@ -173,9 +173,9 @@ def spread_all(problem: Problem, share: float) -> tuple[Unsure, ...]:
     return tuple(_listed(problem, record))
 
 
-def versions(problem: Problem, changes: Iterable[tuple[Unsure, Array]], count: int) -> Numbers:
+def versions(problem: Problem, changes: Iterable[tuple[Unsure, Array]], count: int) -> ParameterBatch:
     """`count` versions of `problem`, values (K, n) of some of its uncertain numbers put in place."""
-    numbers, menu = Numbers.of(problem, count), problem.flat
+    numbers, menu = ParameterBatch.of(problem, count), problem.flat
     rows, touched = dict[str, Array](), set[str]()
     known = {test.name: test for test in (*menu.tests, *menu.parts)}
     for item, values in changes:
@@ -193,7 +193,7 @@ def versions(problem: Problem, changes: Iterable[tuple[Unsure, Array]], count: i
     return numbers
 
 
-def drawn(problem: Problem, items: Sequence[Unsure], generator: Generator, count: int) -> Numbers:
+def drawn(problem: Problem, items: Sequence[Unsure], generator: Generator, count: int) -> ParameterBatch:
     """`count` versions with each of `items` drawn from its distribution."""
     return versions(problem, [(item, item.draw(generator, count)) for item in items], count)
 

@@ -2,19 +2,18 @@
 worth there.
 
 The numbers of a model enter the worth of a plan once each as long as no test with uncertain results is repeated and
-information has no price (see `planning.masses`). Then what a plan is worth on average over independent numbers is what
+information has no price (see `planning.batch`). Then what a plan is worth on average over independent numbers is what
 it is worth at their means, the best plan for the stated numbers is the best there is for whoever does not know more,
 and everything is exact that follows one number while the others stay at their means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 
-from rhoplan._old.exact import Plan
 from rhoplan.advice.case import Evidence, check_fixed
 from rhoplan.advice.questions import First, plans_versions, told_first
 from rhoplan.advice.uncertain.numbers import Unsure
@@ -23,8 +22,7 @@ from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.observe_then_commit import Done
 from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.planning.masses import Courses, MassLayout, Numbers
-from rhoplan.planning.versions import Copies
+from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 
 SAME = 1e-12
 """Share of what is at stake below which two plans are worth the same."""
@@ -77,18 +75,18 @@ class Weigher:
         try:
             if not plans_versions(problem, agent) or not agent.commits_count:
                 raise LimitError("it is not planned exactly")
-            self.layout = MassLayout(problem, self.given, agent.horizon, left_out=unavailable)
+            self.layout = DecisionTree(problem, self.given, agent.horizon, left_out=unavailable)
         except LimitError:
             raise LimitError(
                 f"thousands of versions of '{problem.name}' are planned only exactly, and {agent.horizon} tests ahead "
                 "that is too much; choose a shorter look-ahead (--horizon)"
             ) from None
-        copies, plan, first = self._planned(Numbers.of(problem))
+        copies, first = self._planned(ParameterBatch.of(problem))
         self.names, self.endings = first.names, first.endings
         self.first = first.names[int(first.choice[0])]
-        self.plan = self.layout.courses(plan, copies, agent.horizon)
-        self.worth = float(self.layout.worth(self.plan, copies, weight=agent.weight_per_nat)[0, 0])
-        self.paid = float(self.layout.worth(self.plan, copies)[0, 0])
+        self.plan = copies.acts()
+        self.worth = float(copies.value_of(self.plan, weight=agent.weight_per_nat)[0, 0])
+        self.paid = float(copies.value_of(self.plan)[0, 0])
 
     def is_linear(self, items: Sequence[Unsure]) -> bool:
         """Whether each of `items` enters the worth of a plan once."""
@@ -96,42 +94,33 @@ class Weigher:
         repeated = {name for test in menu.tests if test.repeatable for name in (test.name, *test.parts)}
         return not self.agent.weight_per_nat and not any(item.test in repeated for item in items)
 
-    def weigh(self, numbers: Numbers) -> Weighed:
+    def weigh(self, numbers: ParameterBatch) -> Weighed:
         """All versions, as many at a time as fit one graph."""
         parts = []
-        for part in self._chunks(numbers):
-            copies, _, first = self._planned(part)
-            paid = self.layout.worth(self.plan, copies)[:, 0]
-            kept = self._worth(self.plan, copies)[:, 0] if self.agent.weight_per_nat else paid
+        for part in self.layout.parts(numbers):
+            copies, first = self._planned(part)
+            paid = copies.value_of(self.plan)[:, 0]
+            weight = self.agent.weight_per_nat
+            kept = copies.value_of(self.plan, weight=weight)[:, 0] if weight else paid
             best = np.maximum(first.worth.max(axis=1), kept)
-            parts.append(Weighed(best, kept, paid, first.choice, copies.evidence))
+            parts.append(Weighed(best, kept, paid, first.choice, copies.mass))
         return Weighed.joined(parts)
 
-    def plans(self, numbers: Numbers) -> tuple[Array, Courses]:
+    def plans(self, numbers: ParameterBatch) -> tuple[Array, PolicyActs]:
         """Worth (K,) of the best plan of each of a few versions, and these plans."""
-        copies, plan, first = self._planned(numbers)
-        return first.worth.max(axis=1), self.layout.courses(plan, copies, self.agent.horizon)
+        copies, first = self._planned(numbers)
+        return first.worth.max(axis=1), copies.acts()
 
-    def compared(self, plans: Courses, count: int, numbers: Numbers) -> Array:
+    def compared(self, plans: PolicyActs, count: int, numbers: ParameterBatch) -> Array:
         """What (K, count) so many plans are worth in each of a few versions."""
-        return self.layout.worth(plans, self._copies(numbers), plans=count)
+        return self._copies(numbers).value_of(plans, policies=count)
 
-    def _copies(self, numbers: Numbers) -> Copies:
-        return self.layout.weighed(numbers, informs=bool(self.agent.weight_per_nat))
+    def _copies(self, numbers: ParameterBatch) -> BatchLookahead:
+        return BatchLookahead(self.layout, numbers, weight=self.agent.weight_per_nat)
 
-    def _worth(self, plan: Courses, copies: Copies) -> Array:
-        return self.layout.worth(plan, copies, weight=self.agent.weight_per_nat)
-
-    def _planned(self, numbers: Numbers) -> tuple[Copies, Plan, First]:
+    def _planned(self, numbers: ParameterBatch) -> tuple[BatchLookahead, First]:
         copies = self._copies(numbers)
-        plan = self.layout.plan(
-            copies, self.agent.rho, discount=self.agent.discount, commits_count=self.agent.commits_count
-        )
-        return copies, plan, told_first(self.layout, copies, plan, self.agent.horizon)
-
-    def _chunks(self, numbers: Numbers) -> Iterator[Numbers]:
-        for start in range(0, len(numbers), self.layout.at_once):
-            yield numbers.part(slice(start, start + self.layout.at_once))
+        return copies, told_first(copies)
 
 
 def _check(problem: Problem, agent: BoundAgent) -> None:

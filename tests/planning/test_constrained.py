@@ -10,11 +10,16 @@ import pytest
 from every_plan import Array, Small, Trial, cheapest_mix, count, lower_edge, plans, undominated
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.model.problem import Problem
-from rhoplan.planning.tradeoffs.certain import without_chance
-from rhoplan.planning.tradeoffs.corners import corners
-from rhoplan.planning.tradeoffs.ground import Criterion, Ground, weighed
-from rhoplan.planning.tradeoffs.lower_set import lower_set
-from rhoplan.planning.tradeoffs.mixing import Bound, Mixer, Unreachable
+from rhoplan.planning.constrained import (
+    AdditiveCriterion,
+    ColumnGeneration,
+    ConstrainedProblem,
+    Constraint,
+    Infeasible,
+    weighted_sum,
+)
+from rhoplan.planning.deterministic import cheapest_deterministic
+from rhoplan.planning.frontier import lower_convex_set, pareto_frontier
 
 MODELS = 50
 FEW_PLANS, MOST_PLANS = 150, 3000
@@ -71,8 +76,8 @@ def problem_of(model: Small) -> Problem:
     )  # fmt: skip
 
 
-def measured(every: Array, criterion: Criterion) -> Array:
-    result: Array = criterion.spend * every[:, 0] + every[:, 1:] @ criterion.ends.ravel()
+def measured(every: Array, criterion: AdditiveCriterion) -> Array:
+    result: Array = criterion.spend * every[:, 0] + every[:, 1:] @ criterion.endings.ravel()
     return result
 
 
@@ -86,29 +91,31 @@ def wrong_by_hand(model: Small, states: list[int]) -> Array:
 
 
 @pytest.fixture(scope="module", params=range(5), ids=lambda part: f"models {10 * part} to {10 * part + 9}")
-def some(request: pytest.FixtureRequest) -> list[tuple[Small, Ground, Array]]:
+def some(request: pytest.FixtureRequest) -> list[tuple[Small, ConstrainedProblem, Array]]:
     found = []
     for seed in range(request.param * MODELS // 5, (request.param + 1) * MODELS // 5):
         model = drawn(seed)
-        found.append((model, Ground(problem_of(model), len(model.trials)), plans(model)))
+        found.append((model, ConstrainedProblem(problem_of(model), len(model.trials)), plans(model)))
     return found
 
 
-def costs(model: Small, ground: Ground) -> tuple[Criterion, Criterion, Criterion]:
+def costs(model: Small, problem: ConstrainedProblem) -> tuple[AdditiveCriterion, AdditiveCriterion, AdditiveCriterion]:
     """Spend and what other errors lose; misses of the last state; errors in the others."""
     last = len(model.prior) - 1
     others = list(range(last))
-    priced = weighed([ground.spend, ground.regret(others)], [1.0, 1.0])
-    return priced, ground.wrong([last]), ground.wrong(others)
+    priced = weighted_sum([problem.spend, problem.regret(others)], [1.0, 1.0])
+    return priced, problem.wrong([last]), problem.wrong(others)
 
 
-def test_frontiers_are_those_of_all_plans_and_their_mixtures(some: list[tuple[Small, Ground, Array]]) -> None:
-    for model, ground, every in some:
+def test_frontiers_are_those_of_all_plans_and_their_mixtures(
+    some: list[tuple[Small, ConstrainedProblem, Array]],
+) -> None:
+    for model, problem, every in some:
         last = len(model.prior) - 1
-        priced, miss, alarm = costs(model, ground)
-        assert np.array_equal(miss.ends, wrong_by_hand(model, [last]))
-        for cost, axis in ((priced, miss), (ground.spend, alarm), (ground.spend, ground.wrong(range(last + 1)))):
-            found, complete = corners(ground, cost, axis)
+        priced, miss, alarm = costs(model, problem)
+        assert np.array_equal(miss.endings, wrong_by_hand(model, [last]))
+        for cost, axis in ((priced, miss), (problem.spend, alarm), (problem.spend, problem.wrong(range(last + 1)))):
+            found, complete = pareto_frontier(problem, cost, axis)
             assert complete
             x, y = measured(every, axis), measured(every, cost)
             assert np.array([[one.axis, one.cost] for one in found]) == pytest.approx(lower_edge(x, y), abs=CLOSE)
@@ -117,41 +124,41 @@ def test_frontiers_are_those_of_all_plans_and_their_mixtures(some: list[tuple[Sm
                     assert one.cost + price * one.axis <= (y + price * x).min() + CLOSE * (1 + price)
 
 
-def test_one_target_is_kept_by_the_cheapest_mixture(some: list[tuple[Small, Ground, Array]]) -> None:
-    for model, ground, every in some:
-        cost, miss, _ = costs(model, ground)
+def test_one_target_is_kept_by_the_cheapest_mixture(some: list[tuple[Small, ConstrainedProblem, Array]]) -> None:
+    for model, problem, every in some:
+        cost, miss, _ = costs(model, problem)
         edge = lower_edge(measured(every, miss), measured(every, cost))
         low, high = edge[-1, 0], edge[0, 0]
         for share in (0.0, 0.37, 0.81):
             most = low + share * (high - low)
-            mix = Mixer(ground).cheapest(cost, [Bound(miss, most, 1e-15)])
+            mix = ColumnGeneration(problem).cheapest(cost, [Constraint(miss, most, 1e-15)])
             assert mix.value == pytest.approx(np.interp(most, edge[::-1, 0], edge[::-1, 1]), abs=CLOSE)
-            assert mix.by(cost) == pytest.approx(mix.value, abs=CLOSE)
-            assert mix.by(miss) <= most + CLOSE
-            assert len(mix.courses) <= 2
+            assert mix.total(cost) == pytest.approx(mix.value, abs=CLOSE)
+            assert mix.total(miss) <= most + CLOSE
+            assert len(mix.policies) <= 2
             assert sum(mix.shares) == pytest.approx(1.0, abs=1e-12)
             assert mix.gap <= 1e-11 * (1 + abs(mix.value))
         if low > 1e-6:
-            with pytest.raises(Unreachable) as caught:
-                Mixer(ground).cheapest(cost, [Bound(miss, 0.9 * low)])
-            assert caught.value.mix.value == pytest.approx(low, abs=CLOSE)
+            with pytest.raises(Infeasible) as caught:
+                ColumnGeneration(problem).cheapest(cost, [Constraint(miss, 0.9 * low)])
+            assert caught.value.mixture.value == pytest.approx(low, abs=CLOSE)
 
 
-def test_two_targets_together_and_the_plan_without_chance(some: list[tuple[Small, Ground, Array]]) -> None:
-    for place, (model, ground, every) in enumerate(some):
-        _, miss, alarm = costs(model, ground)
+def test_two_targets_together_and_the_plan_without_chance(some: list[tuple[Small, ConstrainedProblem, Array]]) -> None:
+    for place, (model, problem, every) in enumerate(some):
+        _, miss, alarm = costs(model, problem)
         rng = np.random.default_rng([7, place])
-        parts = np.stack([measured(every, one) for one in (ground.spend, miss, alarm)], axis=1)
+        parts = np.stack([measured(every, one) for one in (problem.spend, miss, alarm)], axis=1)
         front = parts[undominated(parts)]
         front = front[rng.permutation(len(front))[:60]] if len(front) > 60 else front
         whole = len(front) < 60
         middle = front[rng.integers(len(front), size=2)].mean(axis=0)[1:] * rng.uniform(0.8, 1.3)
         expected = cheapest_mix(front[:, 0], front[:, 1:], middle)
-        bounds = [Bound(miss, middle[0], 1e-15), Bound(alarm, middle[1], 1e-15)]
-        mixer = Mixer(ground)
+        bounds = [Constraint(miss, middle[0], 1e-15), Constraint(alarm, middle[1], 1e-15)]
+        mixer = ColumnGeneration(problem)
         try:
-            mix = mixer.cheapest(ground.spend, bounds)
-        except Unreachable:
+            mix = mixer.cheapest(problem.spend, bounds)
+        except Infeasible:
             assert math.isinf(expected)
             continue
         assert mix.value <= expected + CLOSE
@@ -160,30 +167,30 @@ def test_two_targets_together_and_the_plan_without_chance(some: list[tuple[Small
         # Weak duality: at its prices no plan of all costs less than the mixture.
         priced = parts[:, 0] + (parts[:, 1:] - middle) @ np.array(mix.prices)
         assert priced.min() == pytest.approx(mix.value, abs=CLOSE * (1 + max(mix.prices)))
-        assert len(mix.courses) <= 3
-        assert mix.by(miss) <= middle[0] + CLOSE
-        assert mix.by(alarm) <= middle[1] + CLOSE
-        certain = without_chance(ground, ground.spend, bounds, mix, mixer.pool)
+        assert len(mix.policies) <= 3
+        assert mix.total(miss) <= middle[0] + CLOSE
+        assert mix.total(alarm) <= middle[1] + CLOSE
+        certain = cheapest_deterministic(problem, problem.spend, bounds, mixture=mix, known=mixer.pool)
         keeps = parts[(parts[:, 1:] <= middle + 1e-11).all(axis=1), 0]
         best = keeps.min(initial=math.inf)
         assert certain.lower <= best + CLOSE
-        if certain.proven:
+        if certain.is_proven:
             assert certain.value == pytest.approx(best, abs=CLOSE)
-        elif certain.course is not None:
+        elif certain.policy is not None:
             assert certain.value >= best - CLOSE
 
 
 def test_three_criteria_have_the_corners_of_all_plans_and_their_mixtures(
-    some: list[tuple[Small, Ground, Array]],
+    some: list[tuple[Small, ConstrainedProblem, Array]],
 ) -> None:
     rng = np.random.default_rng(3)
-    for model, ground, every in some:
-        _, miss, alarm = costs(model, ground)
-        criteria = (ground.spend, miss, alarm)
+    for model, problem, every in some:
+        _, miss, alarm = costs(model, problem)
+        criteria = (problem.spend, miss, alarm)
         parts = np.stack([measured(every, one) for one in criteria], axis=1)
-        found, complete = lower_set(ground, criteria, most=200)
+        found, complete = lower_convex_set(problem, criteria, most=200)
         assert complete
-        corners_found = np.array([[course.by(one) for one in criteria] for course in found])
+        corners_found = np.array([[policy.total(one) for one in criteria] for policy in found])
         weights = np.concatenate([np.eye(3), rng.exponential(size=(300, 3)), rng.exponential(size=(100, 3)) ** 4])
         assert (corners_found @ weights.T).min(axis=0) == pytest.approx((parts @ weights.T).min(axis=0), abs=CLOSE)
         for place, one in enumerate(corners_found):  # none is a mixture of the others, or worse than one

@@ -1,4 +1,4 @@
-"""Many versions of a model on one graph: each copy is worth what the model on its own graph is worth."""
+"""Many versions of a model on one tree: each has the values of the model on its own graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.planning.versions import Layout
+from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 
 def random_model(seed, *, budget=None, most_tests=None):
@@ -63,12 +63,12 @@ def evidence(model, seed):
 
 @pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("seed", range(4))
-def test_copies_are_worth_what_models_are_worth_on_their_own(seed, rules):
+def test_versions_have_the_values_of_models_on_their_own(seed, rules):
     model = random_model(seed, **rules)
     agent = make_agent("planning-ig", model, weight=0.7)
     given = evidence(model, seed)
     for prices in (False, True):
-        layout = Layout(model, given, agent.horizon, prices_vary=prices)
+        tree = DecisionTree(model, given, agent.horizon, prices_vary=prices)
         changed = []
         for number, parameter in enumerate(parameters(model, agent)):
             is_price = parameter.kind in ("cost", "first-price")
@@ -76,24 +76,24 @@ def test_copies_are_worth_what_models_are_worth_on_their_own(seed, rules):
                 share = (0.3, 0.9)[(number + prices) % 2]  # each in one of the two layouts
                 at = share if parameter.quantity == "probability" else parameter.value * share + 0.5
                 changed.append(parameter.change(at)[0])
-        copies = layout.copies(changed)
-        _, going, _ = Plan(copies.graph, agent.rho).action_values(copies.start, agent.horizon)
+        batch = BatchLookahead(tree, ParameterBatch.stacked(changed), weight=agent.weight_per_nat, problems=changed)
+        every, _ = batch.first_actions()
         for place, problem in enumerate(changed):
             graph = Graph(problem)
             try:
                 node = graph.node(observe_all(problem, given))
             except RhoplanError:  # beyond the budget
-                assert copies.evidence[place] == 0
+                assert batch.mass[place] == 0
                 continue
             own = graph.menus[graph.visible[node]].going
             values = Plan(graph, agent.rho).action_values(np.array([node]), agent.horizon)[1][0][: len(own)]
-            names = [action.name for action in layout.graph.menus[layout.graph.visible[layout.node]].going]
-            found = dict(zip(names, going[place], strict=False))
+            assert batch.mass[place] > 0
+            found = dict(zip(tree.names, every[place] / batch.mass[place], strict=True))
+            commits = [found.pop(name) for name in tree.names[: tree.endings]]
             assert {name for name, value in found.items() if np.isfinite(value)} == {action.name for action in own}
             assert [found[action.name] for action in own] == pytest.approx(values.tolist(), abs=1e-9)
-            commits = graph.ending_rewards(np.array([node]), int(graph.visible[node]))[0]
-            assert copies.commits[place].tolist() == pytest.approx(commits.tolist(), abs=1e-9)
-            assert copies.evidence[place] > 0
+            expected = graph.ending_rewards(np.array([node]), int(graph.visible[node]))[0]
+            assert commits == pytest.approx(expected.tolist(), abs=1e-9)
 
 
 @pytest.mark.parametrize("rules", RULES)

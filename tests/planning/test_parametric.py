@@ -9,17 +9,14 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan._old.evaluate import score_policy
-from rhoplan._old.exact import Plan
-from rhoplan._old.graph import Graph, shared_graph
-from rhoplan._old.policy import UNDECIDED, GraphPolicy
-from rhoplan._old.worlds import World
-from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import AgentError, ProblemError
+from rhoplan.evaluation.exact import score
+from rhoplan.evaluation.steps import Step, policy_steps
+from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import Problem
-from rhoplan.planning.utility import Information
-from rhoplan.planning.weights import Chart, lines
-from rhoplan.scoring.steps import Step, policy_steps
+from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.objective import Objective
+from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
 from strategies import Case, Limits, dice, random_case, symmetric_case
 
 CLOSE = 1e-9
@@ -34,12 +31,28 @@ def paper_steps(name: str, horizon: int) -> tuple[Problem, tuple[Step, ...]]:
     return problem, policy_steps(problem, horizon=horizon)
 
 
+@cache
+def graph_of(problem: Problem) -> BeliefGraph:
+    return BeliefGraph(problem)
+
+
+def lookahead(graph: BeliefGraph, horizon: int, weight: float) -> LookaheadOnGraph:
+    return LookaheadOnGraph(graph, Objective(weight).for_problem(graph.problem), horizon)
+
+
 def score_at(problem: Problem, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
-    """Reward, tests and success of the ordinary agent, and its choices at the beliefs it decides at."""
-    policy = GraphPolicy(shared_graph(problem), BoundAgent("planning-ig", horizon, weight))
-    score = score_policy(policy, World(policy.graph), cap=problem.cap)
-    nodes = np.flatnonzero(policy.choice != UNDECIDED)
-    return (score.reward, score.tests, score.success), dict(zip(nodes, policy.choice[nodes], strict=True))
+    """Reward, tests and success of ordinary look-ahead, and its choices at the beliefs where it decides."""
+    policy, chosen = lookahead(graph_of(problem), horizon, weight), dict[int, int]()
+
+    class Noted:
+        graph = policy.graph
+
+        def choose(self, nodes, seeds=()):
+            chosen.update(zip(nodes.tolist(), policy.places(nodes).tolist(), strict=True))
+            return policy.choose(nodes)
+
+    found = score(Noted(), steps=problem.cap)
+    return (found.reward, found.tests, found.success), chosen
 
 
 def scores(step: Step) -> tuple[float, float, float]:
@@ -177,41 +190,32 @@ def test_random_problems_keep_their_score_inside_a_step(seed):
     weights = [*rng.uniform(0, 200, 5), *rng.uniform(0, 10, 10)]
     assert_steps_hold(problem, horizon, steps, weights)
     middles = [score_at(problem, horizon, (step.lower + step.upper) / 2) for step in steps]
-    for step, (score, choices) in zip(steps, middles, strict=True):
-        assert score == pytest.approx(scores(step), abs=CLOSE)
+    for step, (found, choices) in zip(steps, middles, strict=True):
+        assert found == pytest.approx(scores(step), abs=CLOSE)
         assert len(choices) == step.beliefs
     for before, after in pairwise(middles):
         assert before[1] != after[1]
 
 
 @pytest.mark.parametrize("seed", range(1, 40, 3))
-def test_lines_are_tangents_of_the_planned_values(seed):
-    problem = random_case(seed, Limits(states=4, tests=3, outcomes=3)).problem
-    graph, horizon = Graph(problem), 1 + seed % 3
-    root = np.array([graph.root])
-
-    def planned(weight: float) -> np.ndarray:
-        ending, going, _ = Plan(graph, Information(weight)).action_values(root, horizon)
-        return np.concatenate([ending[:, None], going], axis=1)[0]
-
-    for weight in (0.0, 0.7, 30.0):
-        values, slopes, _ = (part[0] for part in lines(graph, root, np.array([weight]), horizon))
-        assert values == pytest.approx(planned(weight), abs=CLOSE)
-        for other in (0.0, 0.5, 5.0, 100.0):
-            assert np.all(planned(other) >= values + slopes * (other - weight) - CLOSE)
+def test_values_are_those_of_planning_at_each_weight(seed):
+    graph = BeliefGraph(random_case(seed, Limits(states=4, tests=3, outcomes=3)).problem)
+    horizon, root = 1 + seed % 3, np.array([graph.root])
+    parametric = ParametricLookahead(graph, horizon, low=0.0, high=100.0)
+    for weight in (0.0, 0.5, 0.7, 5.0, 30.0, 100.0):
+        expected = lookahead(graph, horizon, weight).value(root)
+        assert parametric.values(root, weight) == pytest.approx(expected, abs=CLOSE)
 
 
-def test_chart_agrees_with_the_planner_at_every_belief():
+def test_choices_are_those_of_planning_at_every_belief():
     problem = rhoplan.make("diagnosis")
-    graph = shared_graph(problem)
-    score_at(problem, 3, 150.0)
+    graph = BeliefGraph(problem)
+    score(lookahead(graph, 3, 150.0), steps=problem.cap)
     nodes = np.arange(graph.size)
-    chart = Chart(graph, 3, 200.0)
-    for weight in np.sort(np.random.Generator(np.random.PCG64(7)).uniform(0, 200, 50)):
-        expected = Plan(graph, Information(float(weight))).choices(nodes, 3)
-        assert np.array_equal(chart.choices(nodes, float(weight)), expected)
-    with pytest.raises(ValueError, match="from low weights to high"):
-        chart.choices(nodes, 0.0)
+    parametric = ParametricLookahead(graph, 3, low=0.0, high=200.0)
+    for weight in np.random.Generator(np.random.PCG64(7)).uniform(0, 200, 50).tolist():
+        expected = lookahead(graph, 3, weight).places(nodes)
+        assert np.array_equal(PolicyAtWeight(parametric, weight).places(nodes), expected)
 
 
 def test_a_weight_per_bit_is_a_smaller_number():

@@ -1,0 +1,150 @@
+"""The weights of information at which a receding-horizon policy changes, and its exact score in between.
+
+As the weight grows, the policy changes at single weights and is constant in between, and so is its score. The weights
+are breakpoints of piecewise linear values (`planning.parametric`): no change between the points of a grid is missed.
+
+A policy is what is done at the beliefs at which the exact score makes a decision. Two policies that differ there are
+two steps even if their scores agree: because of a symmetry, or because they differ at beliefs of small probability.
+Where two actions are worth nearly the same over a long stretch of weights, the tie rule decides between them, and
+rounding can move the change by more than the resolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from rhoplan.belief.information import per_nat
+from rhoplan.budget import Budget
+from rhoplan.errors import AgentError, ProblemError
+from rhoplan.evaluation.exact import MEMORY, score
+from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
+from rhoplan.scoring.evaluate import Score
+
+RESOLUTION = 1e-6
+"""Distance in weight within which changes count as one: those of symmetric beliefs differ by rounding errors."""
+
+ATTEMPTS = 3
+"""How often the search goes from change to change within the resolution before it skips to the end of it."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """An interval of weights, in reward units per `unit` of information, and the exact score of the policy inside it.
+
+    The policy changes between the `upper` of one step and the `lower` of the next, which are equal or closer than the
+    resolution. beliefs: number of beliefs at which the policy decides. changed: at how many of them the previous step
+    decides too, and otherwise; 0 for the first step.
+    """
+
+    lower: float
+    upper: float
+    unit: str
+    score: Score
+    beliefs: int
+    changed: int
+
+
+def policy_steps(
+    problem: Problem,
+    *,
+    horizon: int,
+    low: float = 0.0,
+    high: float = 200.0,
+    unit: str = "nats",
+    resolution: float = RESOLUTION,
+    limit: int = 1000,
+    budget: Budget | None = None,
+) -> tuple[Step, ...]:
+    """The first `limit` steps of planning `horizon` actions ahead, for weights from `low` to `high` per `unit`.
+
+    For problems where one observes, then commits. If there are more steps, a search from the `upper` of the last one
+    goes on. budget: of the belief graph, MEMORY bytes by default.
+
+    The first step holds at `low` itself, however narrow it is (a free test may be taken at every weight but 0); at any
+    other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
+    `resolution` gives fewer steps, with brackets of at most that width between them.
+    """
+    if not problem.observes_then_commits or problem.leaf is not None:
+        raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
+    if not 0 <= low < high < np.inf:
+        raise AgentError(
+            f"weights must go up from a number of at least 0; they go from {low:g} to {high:g}", field=("weight",)
+        )
+    if not resolution > 0:
+        raise AgentError(f"resolution must be above 0; it is {resolution:g}", field=("resolution",))
+    if horizon < 1:
+        raise AgentError(f"horizon must be at least 1; it is {horizon}", field=("horizon",))
+    nat = per_nat(1.0, unit)
+    lookahead = ParametricLookahead(
+        BeliefGraph(problem, budget=budget or Budget(memory=MEMORY)), horizon, low=low * nat, high=high * nat
+    )
+    given = {low * nat: low, high * nat: high}
+    return tuple(islice(_steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given=given), limit))
+
+
+def _steps(
+    lookahead: ParametricLookahead, *, unit: str, nat: float, width: float, given: dict[float, float]
+) -> Iterator[Step]:
+    """The steps one after the other. given: weights per nat that are reported as they were given, without rounding."""
+    lower, before, now = lookahead.low, None, _follow(lookahead, lookahead.low)
+    step: Step | None = None
+    while True:
+        upper = float(now.changes[0]) if now.changes.size else lookahead.high
+        if step is not None and before is not None and now.is_same(before):
+            step = replace(step, upper=given.get(upper, upper / nat))
+        else:
+            if step is not None:
+                yield step
+            changed = 0 if before is None else now.differences(before)
+            start, end = given.get(lower, lower / nat), given.get(upper, upper / nat)
+            step = Step(start, end, unit, now.score, len(now.nodes), changed)
+        if upper + width >= lookahead.high:
+            yield step
+            return
+        before = now
+        lower, now = _past(lookahead, now, upper + width)
+
+
+@dataclass(frozen=True, eq=False)
+class _Followed:
+    """A policy that was followed: the nodes where it decides, in order, its places there, its score, and the weights
+    above its own at which one of its decisions changes."""
+
+    nodes: Ids
+    places: Ids
+    score: Score
+    changes: Array
+
+    def is_same(self, other: _Followed) -> bool:
+        return np.array_equal(self.nodes, other.nodes) and np.array_equal(self.places, other.places)
+
+    def differences(self, other: _Followed) -> int:
+        """At how many nodes both decide, and differently."""
+        _, mine, theirs = np.intersect1d(self.nodes, other.nodes, assume_unique=True, return_indices=True)
+        return int(np.count_nonzero(self.places[mine] != other.places[theirs]))
+
+
+def _follow(lookahead: ParametricLookahead, weight: float) -> _Followed:
+    """The policy just above `weight`, per nat."""
+    policy = PolicyAtWeight(lookahead, weight)
+    found = score(policy, steps=lookahead.graph.problem.cap)
+    return _Followed(policy.nodes, policy.places(policy.nodes), found, policy.changes)
+
+
+def _past(lookahead: ParametricLookahead, now: _Followed, window: float) -> tuple[float, _Followed]:
+    """A weight past all changes up to `window`, and the policy just above it.
+
+    Beliefs that are reached only after a change may change within the window too, hence more than one attempt.
+    """
+    for _ in range(ATTEMPTS):
+        weight = float(now.changes[now.changes <= window][-1])
+        now = _follow(lookahead, weight)
+        if not np.any(now.changes <= window):
+            return weight, now
+    return window, _follow(lookahead, window)

@@ -1,1 +1,0 @@
-"""How good an agent is: exact scores, simulation, steps over the weight."""
