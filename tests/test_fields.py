@@ -283,7 +283,7 @@ def test_an_unknown_agent_and_a_negative_weight_have_their_fields() -> None:
 @pytest.mark.parametrize(
     ("work", "field"),
     [
-        (lambda tiger, agent: evaluate(tiger, agent, cap=0), "cap"),
+        (lambda tiger, agent: evaluate(tiger, agent, max_steps=0), "max_steps"),
         (
             lambda tiger, agent: evaluate(tiger, make_agent("efe", tiger, planner="mcts", simulations=3)),
             "planner",

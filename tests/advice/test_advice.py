@@ -8,7 +8,6 @@ import itertools
 import numpy as np
 import pytest
 
-from rhoplan._old.evaluate import evaluate
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
@@ -22,6 +21,7 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
+from rhoplan.api import evaluate
 from rhoplan.errors import EvidenceError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
@@ -69,7 +69,7 @@ def test_looking_ahead_agrees_with_the_exact_score_of_random_problems(seed):
     agent = make_agent("planning-ig", problem, horizon=2, weight=0.5)
     graph = Graph(problem)
     policy = GraphPolicy(graph, agent)
-    ahead, score = look_ahead(Followed(policy, cap=20)), evaluate(problem, agent, cap=20)
+    ahead, score = look_ahead(Followed(policy, cap=20)), evaluate(problem, agent, max_steps=20)
     assert ahead.tests == pytest.approx(score.tests, abs=1e-6)
     assert ahead.reward == pytest.approx(score.reward, abs=1e-6)
     ended = Followed(policy, cap=20).ends

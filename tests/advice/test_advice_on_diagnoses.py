@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from alike import close
-from rhoplan._old.evaluate import evaluate
 from rhoplan.advice.bands import bands
 from rhoplan.advice.case import advise
 from rhoplan.advice.overrides import overridden
 from rhoplan.advice.pathway import looked_for, pathway
 from rhoplan.advice.variations import parameters, with_values
 from rhoplan.agents.agent import make_agent
-from rhoplan.api import simulate
+from rhoplan.api import evaluate, simulate
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.problem import Problem

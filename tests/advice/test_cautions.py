@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from rhoplan._old.evaluate import evaluate
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.cautions import cautions
 from rhoplan.advice.idle import idle_tests
 from rhoplan.agents.agent import make_agent
+from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
 from rhoplan.present.content import check_reportable

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rhoplan._old.evaluate import evaluate
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
@@ -16,6 +15,7 @@ from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import Leaf, Step, pathway, totals
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
+from rhoplan.api import evaluate
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model

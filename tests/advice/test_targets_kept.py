@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhoplan._old.evaluate import evaluate
 from rhoplan.advice import targets
 from rhoplan.advice.edges import edges
 from rhoplan.advice.following import drawn, follower
 from rhoplan.advice.target_words import answer_words, labelled, plan_name
 from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.advice.words import percent
+from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.problem import Problem

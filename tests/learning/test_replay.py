@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from rhoplan._old.evaluate import evaluate
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent
+from rhoplan.api import evaluate
 from rhoplan.learning import ahead as module
 from rhoplan.learning.replay import replay
 from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan._old.evaluate import evaluate
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
+from rhoplan.api import evaluate
 from rhoplan.belief.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model

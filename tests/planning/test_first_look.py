@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan._old.evaluate import evaluate
 from rhoplan.agents.agent import make_agent
-from rhoplan.api import simulate
+from rhoplan.api import evaluate, simulate
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, ProblemError

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import distinct, numbered
-from rhoplan._old.spread import Paid
 from rhoplan._old.worlds import Ending, World
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import impossible
@@ -123,7 +122,7 @@ class Flow:
     """`policy` followed from `nodes` (the start by default) for at most `cap` actions; iterate over its layers, once.
 
     mass (n,), labels (n,): of the cases at `nodes` at first. relabel: how an action that goes on changes a label; it
-    stays by default. least: see NEGLIGIBLE. paid: told to keep mean and spread of what cases are paid, if given.
+    stays by default. least: see NEGLIGIBLE.
     """
 
     def __init__(
@@ -137,9 +136,8 @@ class Flow:
         labels: Ids | None = None,
         relabel: Relabel | None = None,
         least: float = NEGLIGIBLE,
-        paid: Paid | None = None,
     ) -> None:
-        self.policy, self.cap, self.relabel, self.least, self.paid = policy, cap, relabel, least, paid
+        self.policy, self.cap, self.relabel, self.least = policy, cap, relabel, least
         self.graph = policy.graph
         self.world = world or World(self.graph)
         node = np.array([self.graph.root] if nodes is None else nodes, dtype=np.int64)
@@ -159,8 +157,6 @@ class Flow:
             if not self._node.size:
                 return
         nothing = Acts(*(np.empty(0, dtype=kind) for kind in (np.int64, np.int64, np.int64, float, float)))
-        if self.paid:
-            self.paid.cut_off(self._mass)
         yield Layer(self.cap, self._node, self._truth, self._label, self._mass, nothing)
 
     def _acts(self) -> tuple[Acts, list[Ending]]:
@@ -195,36 +191,26 @@ class Flow:
 
     def _moved(self, acts: Acts, endings: list[Ending]) -> tuple[Array | None, tuple[Ids, Ids, Ids, Array]]:
         """Mass (m, O) of each act that its outcome ends, and the cases of the next layer: nodes, labels, mass."""
-        paid, stops, over = self.paid, acts.stops, None
-        if paid and stops.size:
-            paid.commit(endings, acts.row[stops], acts.mass[stops], acts.reward[stops])
-        goes = acts.at(acts.going) if stops.size else acts
+        over = None
+        goes = acts.at(acts.going)
         if not goes.row.size:
             return over, (self._node[:0], self._truth[:0], self._label[:0], self._mass[:0])
         node, truth, slot = self._node[goes.row], self._truth[goes.row], goes.slot
-        if paid:
-            paid.go_on(truth, goes.row, slot, goes.mass, goes.reward)
         chance, after = self.world.outcomes(truth, slot)
         act, outcome = (chance > 0).nonzero()
         mass, after = goes.mass[act] * chance[act, outcome], after[act, outcome]
         reached = after if self.world.is_model else self.graph.next[node[act], slot[act], outcome].astype(np.int64)
-        if paid:
-            paid.tell(truth, slot, act, outcome, mass)
         ends = reached < 0
         if ends.any():
             self._check_possible(node[act[ends]], slot[act[ends]], outcome[ends])
             over = np.zeros((len(acts.row), chance.shape[1]))
             over[acts.going[act[ends]], outcome[ends]] = mass[ends]
-            if paid:
-                paid.end(mass, ends)
             act, mass, reached, after = act[~ends], mass[~ends], reached[~ends], after[~ends]
         label = self._label[goes.row]
         label = self.relabel(label, node, slot) if self.relabel else label
         met, place = self._meeting(reached, after, label, act)
         total = np.bincount(place, weights=mass, minlength=len(met[0])).astype(float, copy=False)
         kept = self.graph.matters(met[0], total, self.least)
-        if paid:
-            paid.meet(place, mass, total, kept)
         if kept.all():
             return over, (*met, total)
         self.dropped += float(total[~kept].sum())

@@ -21,10 +21,10 @@ from rhoplan.belief.information import per_nat
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import MEMORY, score
+from rhoplan.evaluation.score import Score
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.problem import Array, Ids, Problem
 from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
-from rhoplan.scoring.evaluate import Score
 
 RESOLUTION = 1e-6
 """Distance in weight within which changes count as one: those of symmetric beliefs differ by rounding errors."""
