@@ -168,7 +168,7 @@ NAMES = {
     "has_commits": "rhoplan.model.reach:has_commits",
     "is_endless": "rhoplan.model.reach:is_endless",
     "largest_payment": "rhoplan.model.reach:largest_payment",
-    "as_dense": "rhoplan.model.sparse:as_dense",
+    "as_dense": "rhoplan.model.transitions:dense",
     "WIDTH": "rhoplan.model.spread:WIDTH",
     "Grouped": "rhoplan.model.subtypes:Grouped",
     "check_errands": "rhoplan.planning.certified.errand_check:check_errands",

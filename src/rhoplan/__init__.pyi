@@ -47,7 +47,6 @@ from rhoplan.errors import WrongKind as WrongKind
 from rhoplan.io.arrays import from_arrays as from_arrays
 from rhoplan.io.arrays import from_pymdp as from_pymdp
 from rhoplan.model.blocks import joined_problem as joined_problem
-from rhoplan.model.joint import from_transition_observation as from_transition_observation
 from rhoplan.model.observe_then_commit import Commit as Commit
 from rhoplan.model.observe_then_commit import Test as Test
 from rhoplan.model.observe_then_commit import observe_then_commit as observe_then_commit
@@ -59,7 +58,7 @@ from rhoplan.model.problem import END as END
 from rhoplan.model.problem import Action as Action
 from rhoplan.model.problem import Factor as Factor
 from rhoplan.model.problem import Problem as Problem
-from rhoplan.model.sparse import Sparse as Sparse
+from rhoplan.model.transitions import from_transition_observation as from_transition_observation
 from rhoplan.planning.objective import Objective as Objective
 from rhoplan.planning.planner import Planner as Planner
 from rhoplan.planning.policy import ActionValues as ActionValues

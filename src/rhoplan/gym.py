@@ -34,9 +34,8 @@ from numpy.typing import NDArray
 
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.errors import MissingExtra
-from rhoplan.model.payments import paid
 from rhoplan.model.problem import END, Action, Problem, Visible
-from rhoplan.model.sparse import row
+from rhoplan.model.transitions import paid, row
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 try:

@@ -17,8 +17,10 @@ from collections.abc import Callable
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rhoplan.model.problem import Array, Ids
+from rhoplan.model.transitions import Transition
 
 
 def draw_state(rng: np.random.Generator, prior: Array) -> int:
@@ -60,6 +62,36 @@ def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
     last = np.count_nonzero(likelihood > 0, axis=1) - 1
     cumulative[np.arange(likelihood.shape[1]) >= last[:, None]] = 1.0
     return order, cumulative
+
+
+def state_after_drawer(transition: Transition) -> Callable[[Ids, Array], tuple[Ids, NDArray[np.bool_]]]:
+    """What draws states after a transition: from rows (k,), observation * S + state, and numbers (k,) in [0, 1).
+
+    It returns columns (k,) and whether (k,) the row left a choice, by the order of `outcome_order`.
+    """
+    if isinstance(transition, np.ndarray):
+        order, cumulative = outcome_order(transition.reshape(-1, transition.shape[-1]))
+
+        def draw(rows: Ids, uniforms: Array) -> tuple[Ids, NDArray[np.bool_]]:
+            reached = cumulative[rows]
+            return order[rows, (uniforms[:, None] >= reached).sum(axis=1)], reached[:, 0] < 1.0
+
+        return draw
+    starts = transition.indptr.astype(np.int64)
+    row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    sorted_places = np.lexsort((-transition.data, row))
+    columns = transition.indices[sorted_places].astype(np.int64)
+    sums = np.cumsum(transition.data[sorted_places])
+    before = np.concatenate([[0.0], sums])[starts[:-1]]
+    # One search over all rows: row r holds the numbers from r to r + 1.
+    ends = row + np.minimum(sums - before[row], 1.0)
+
+    def draw_sparse(rows: Ids, uniforms: Array) -> tuple[Ids, NDArray[np.bool_]]:
+        first, last = starts[rows], starts[rows + 1] - 1
+        place = np.clip(np.searchsorted(ends, rows + uniforms, side="right"), first, last)  # r + u is rounded
+        return columns[place], first < last
+
+    return draw_sparse
 
 
 def _ordered(row: Array) -> list[tuple[int, float]]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import Action, Array, Factor
-from rhoplan.model.sparse import log_sum, mixed, moved, moved_logs
+from rhoplan.model.transitions import dense, mixed, moved
 
 NATS_PER_BIT = math.log(2.0)
 
@@ -84,8 +84,17 @@ def update_logs(logs: Array, action: Action) -> tuple[Array, Array]:
         probability = log_sum(joint)
         posterior = np.where(np.isfinite(probability)[..., None], joint - probability[..., None], -np.inf)
         if action.transition is not None:
-            posterior = moved_logs(posterior, action.transition)
+            table = np.log(dense(action.transition, probability.shape[1]))
+            posterior = log_sum(np.swapaxes(posterior[..., None] + table, -1, -2))
     return probability, posterior
+
+
+def log_sum(logs: Array) -> Array:
+    """ln of the sum of exp over the last axis."""
+    top = logs.max(axis=-1, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    result: Array = np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0]
+    return result
 
 
 def underflows(beliefs: Array, action: Action) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rhoplan.following.worlds import Ending, World
 from rhoplan.model.problem import Array, Ids
-from rhoplan.model.sparse import moved_each
+from rhoplan.model.transitions import is_by_outcome, moved_each
 
 
 class Paid:
@@ -85,7 +85,7 @@ class Paid:
             belief = self.world.graph.beliefs(truth[act[places]], factor) * action.likelihood[:, outcome[places]].T
             total = belief.sum(axis=1, keepdims=True)
             belief /= np.where(total > 0, total, 1.0)  # a chance too small for floats is none
-            if isinstance(action.pays, np.ndarray) and action.pays.ndim == 2:
+            if action.pays is not None and is_by_outcome(action.pays):
                 held = held + action.pays[:, outcome[places]].T - action.reward
             told = (belief * held).sum(axis=1)
             if action.transition is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rhoplan.graph.merging import grown
 from rhoplan.model.problem import Action, Ids
-from rhoplan.model.sparse import key
+from rhoplan.model.transitions import key
 
 
 class ActionTable:

@@ -25,9 +25,17 @@ import numpy as np
 from rhoplan.errors import ProblemError
 from rhoplan.model.check import check_problem
 from rhoplan.model.parts import JointPrior, Part, PartedAction, check_parts, combined
-from rhoplan.model.payments import mean_payment, paid
 from rhoplan.model.problem import Action, Array, Factor, Ids, Problem, Visible
-from rhoplan.model.sparse import MOST_DENSE, Change, Sparse, is_identity
+from rhoplan.model.transitions import (
+    Transition,
+    entries,
+    from_entries,
+    given_observation,
+    has_observation_axis,
+    is_identity,
+    mean_payment,
+    paid,
+)
 
 MOST_STATES = 20_000
 """Combinations that one block may have."""
@@ -209,8 +217,8 @@ class _Compiler:
             if part.reward is not None:
                 reward += _mean(part)[block.place(part.factors)[0]]
         changing = [(place, part) for place, part in enumerate(parts) if part.change is not None]
-        by_outcome = any(part.change is not None and part.change.ndim == 3 for part in parts)
-        later = any(part.reward is not None and part.reward.ndim == 3 for part in parts)
+        by_outcome = any(part.change is not None and has_observation_axis(part.change) for part in parts)
+        later = any(part.reward_axes == 3 for part in parts)
         ways = None
         if changing or passive:
             chosen = which if by_outcome or later else which[:1]
@@ -229,10 +237,10 @@ Ways = tuple[Ids, Ids, Array]
 def _mean(part: Part) -> Array:
     """What `part` pays on average, (S,), given the state before."""
     assert part.reward is not None
-    if part.reward.ndim == 1:
+    if part.reward_axes == 1:
         assert isinstance(part.reward, np.ndarray)
         return part.reward
-    states = part.reward.shape[0 if part.reward.ndim == 2 else -1]
+    states = part.reward.shape[0 if part.reward_axes == 2 else -1]
     likelihood = np.ones((states, 1)) if part.likelihood is None else part.likelihood
     return mean_payment(likelihood, part.change, part.reward)
 
@@ -255,7 +263,7 @@ def _ways(block: _Block, changing: list[tuple[Part, int]], passive: tuple[Part, 
     for part, outcome in [*changing, *((part, 0) for part in passive)]:
         assert part.change is not None
         inside, offset = block.place(part.factors)
-        rows, columns, values = _entries(part.change, outcome)
+        _, rows, columns, values = entries(given_observation(part.change, outcome), 1)
         starts = np.searchsorted(rows, np.arange(len(offset) + 1))
         here = inside[after]
         counts = np.diff(starts)[here]
@@ -268,30 +276,18 @@ def _ways(block: _Block, changing: list[tuple[Part, int]], passive: tuple[Part, 
     return before, after, chance
 
 
-def _entries(change: Change, outcome: int) -> tuple[Ids, Ids, Array]:
-    """Rows, columns and values of the entries above zero, row after row."""
-    if isinstance(change, Sparse):
-        inside = change.outcomes[outcome if change.ndim == 3 else 0]
-        return inside.rows, inside.columns, inside.values
-    dense = change if change.ndim == 2 else change[outcome]
-    rows, columns = np.nonzero(dense)
-    return rows, columns, dense[rows, columns]
-
-
-def _table(states: int, outcomes: list[tuple[Ids, Ids, Array]], *, deep: bool) -> Change:
+def _table(states: int, outcomes: list[tuple[Ids, Ids, Array]], *, deep: bool) -> Transition:
     """Values by state before and after, for each outcome if `deep`; dense where that is small."""
     shape = (len(outcomes), states, states) if deep else (states, states)
     rows = np.concatenate([number * states + before for number, (before, _, _) in enumerate(outcomes)])
-    found = Sparse.of(
-        shape, rows, np.concatenate([one[1] for one in outcomes]), np.concatenate([one[2] for one in outcomes])
-    )
-    return found.dense() if prod(shape) <= MOST_DENSE else found
+    after, values = (np.concatenate([one[axis] for one in outcomes]) for axis in (1, 2))
+    return from_entries(shape, rows, after, values)
 
 
-def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | None) -> Change | None:
+def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | None) -> Transition | None:
     """What is paid, where that depends on more than the state before."""
     paying = [(place, part) for place, part in enumerate(action.parts) if part.reward is not None]
-    deepest = max([part.reward.ndim for _, part in paying if part.reward is not None], default=1)
+    deepest = max([part.reward_axes for _, part in paying], default=1)
     if deepest == 1:
         return None
     before = np.arange(block.states)
@@ -301,7 +297,7 @@ def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | No
         for place, part in paying:
             inside, own = block.place(part.factors)[0], part.reward
             assert own is not None
-            if own.ndim == 1:
+            if part.reward_axes == 1:
                 assert isinstance(own, np.ndarray)
                 sums += own[inside[before]]
             else:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.model.problem import END, ROW_SUM_TOLERANCE, Array, Factor, Visible
-from rhoplan.model.sparse import Change, numbers, row_sums
+from rhoplan.model.transitions import Transition, canonical, has_observation_axis, numbers, row_sums, shapes
 
 DONE = "done"
 """The outcome of an action that shows nothing."""
@@ -30,10 +30,22 @@ class Part:
     """
 
     factors: tuple[str, ...]
-    reward: Change | None = None
+    reward: Transition | None = None
     outcomes: tuple[str, ...] = ()
     likelihood: Array | None = None
-    change: Change | None = None
+    change: Transition | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("reward", "change"):
+            if (table := getattr(self, name)) is not None:
+                object.__setattr__(self, name, canonical(table))
+
+    @property
+    def reward_axes(self) -> int:
+        """On how many of state, outcome and next state the reward depends; 0 without a reward."""
+        if self.reward is None:
+            return 0
+        return self.reward.ndim if isinstance(self.reward, np.ndarray) else 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +109,7 @@ def check_parts(
     _check_once("passive changes", [part.factors for part in passive], sizes, ("passive",))
     for part in passive:
         _check_part("passive change", part, sizes, ("passive", ", ".join(part.factors)))
-        if part.outcomes or part.reward is not None or (part.change is not None and part.change.ndim == 3):
+        if part.outcomes or part.reward is not None or (part.change is not None and has_observation_axis(part.change)):
             raise ProblemError("a passive change must pay and show nothing", field=("passive",), code="passive-change")
     moving = {name for part in passive for name in part.factors}
     seen: set[int] = set()
@@ -106,7 +118,7 @@ def check_parts(
         for part in (part for part in action.parts if id(part) not in seen):
             seen.add(id(part))
             _check_part(f"'{action.name}'", part, sizes, (*field, "parts", ", ".join(part.factors)))
-            by_change = part.reward is not None and part.reward.ndim == 3
+            by_change = part.reward_axes == 3
             if by_change and (part.change is None or moving.intersection(part.factors)):
                 raise ProblemError(
                     f"'{action.name}' may pay by the state after it only where it changes {', '.join(part.factors)} "
@@ -135,7 +147,6 @@ def _check_part(label: str, part: Part, sizes: Mapping[str, int], field: Field) 
             field=field,
             code="observation-without-likelihood",
         )
-    square = (states, states)
     if part.likelihood is not None:
         _check_rows(
             f"likelihood of {whose}",
@@ -146,25 +157,25 @@ def _check_part(label: str, part: Part, sizes: Mapping[str, int], field: Field) 
         )
     if part.change is not None:
         likelihood = np.ones((states, 1)) if part.likelihood is None else part.likelihood
-        shapes = [square, (outcomes, *square)]
+        allowed = list(shapes(part.change, states, outcomes))
         _check_rows(
             f"change of {whose}",
             part.change,
-            shapes,
+            allowed,
             (*field, "change"),
             likelihood.T == 0,
             sum_code="transition-row-sum",
         )
-    shapes = [(states,), (states, outcomes), (outcomes, *square)]
-    if part.reward is not None and part.reward.shape not in shapes:
+    allowed = [(states,), (states, outcomes), (outcomes, states, states)]
+    if part.reward is not None and part.reward.shape not in (*allowed, shapes(part.reward, states, outcomes)[1]):
         raise ProblemError(
-            f"reward of {whose} must have one of the shapes {shapes}", field=(*field, "reward"), code="reward-shape"
+            f"reward of {whose} must have one of the shapes {allowed}", field=(*field, "reward"), code="reward-shape"
         )
 
 
 def _check_rows(
     what: str,
-    table: Change,
+    table: Transition,
     shapes: list[tuple[int, ...]],
     field: Field,
     may_be_empty: Array | None = None,
@@ -180,7 +191,7 @@ def _check_rows(
         raise ProblemError(f"{what} must hold probabilities; some are below 0", field=field, code="probability-range")
     sums = row_sums(table)
     sound = np.abs(sums - 1) <= ROW_SUM_TOLERANCE
-    if may_be_empty is not None and table.ndim == 3:
+    if may_be_empty is not None and has_observation_axis(table):
         sound |= (sums == 0) & may_be_empty
     if not np.all(sound):
         rule = "rows that sum to 1" if table.ndim > 1 else "numbers that sum to 1"

@@ -7,7 +7,7 @@ import numpy as np
 from rhoplan.model.limited import Left, without_horizon
 from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.problem import END, Problem
-from rhoplan.model.sparse import numbers
+from rhoplan.model.transitions import numbers
 
 
 def is_endless(problem: Problem) -> bool:

@@ -13,7 +13,7 @@ from rhoplan.errors import ProblemError
 from rhoplan.files import replacing
 from rhoplan.model.limited import horizon_of
 from rhoplan.model.problem import Action, Problem
-from rhoplan.model.sparse import numbers
+from rhoplan.model.transitions import numbers
 from rhoplan.planning.asked import seal, spelt
 
 

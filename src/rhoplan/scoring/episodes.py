@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.policy import GraphPolicy
-from rhoplan.belief.draws import outcome_order
+from rhoplan.belief.draws import outcome_order, state_after_drawer
 from rhoplan.belief.situation import impossible
 from rhoplan.following.flow import information_of
 from rhoplan.following.worlds import check_menu
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.model.observe_then_commit import best_commits
-from rhoplan.model.payments import paid
 from rhoplan.model.problem import Action, Array, Ids, Problem
 from rhoplan.model.reach import has_commits
-from rhoplan.model.sparse import Change, Sparse
+from rhoplan.model.transitions import Transition, has_observation_axis, paid
 from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.streams import Streams
 
@@ -286,18 +285,15 @@ class WorldMenu:
 class Drawing:
     """How states after an action are drawn. number (O,): the world's number of an outcome, by the agent's."""
 
-    def __init__(self, change: Change, number: Ids) -> None:
+    def __init__(self, change: Transition, number: Ids) -> None:
         self.change, self.number = change, number
-        self._dense = None if isinstance(change, Sparse) else outcome_order(change.reshape(-1, change.shape[-1]))
+        self._drawer = state_after_drawer(change)
 
     def __call__(self, outcome: Ids, before: Ids, uniforms: Array) -> tuple[Ids, NDArray[np.bool_]]:
         """States (k,) after those `before` (k,), and whether a number (k,) was needed to draw them."""
-        row = before if self.change.ndim == 2 else self.number[outcome] * self.change.shape[-1] + before
-        if isinstance(self.change, Sparse):
-            return self.change.drawn(row, uniforms)
-        assert self._dense is not None
-        order, cumulative = self._dense[0], self._dense[1][row]
-        return order[row, (uniforms[:, None] >= cumulative).sum(axis=1)], cumulative[:, 0] < 1.0
+        has_axis = has_observation_axis(self.change)
+        row = self.number[outcome] * self.change.shape[-1] + before if has_axis else before
+        return self._drawer(row, uniforms)
 
 
 class Log:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.model.problem import END, Action, Problem, Visible
-from rhoplan.model.sparse import expected
+from rhoplan.model.transitions import expected, key
 from rhoplan.planning import clock
 from rhoplan.planning.errands.places import Survey, depends, is_walk
 
@@ -108,8 +108,7 @@ def ending_is_best(problem: Problem, found: Survey, discount: float) -> bool:
 
 def numbers_of(action: Action) -> tuple[object, ...]:
     """What tells two actions apart, but for where they lead to."""
-    change = b"" if action.transition is None else action.transition.tobytes()
-    return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change
+    return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), key(action.transition)
 
 
 def _is_open(action: Action) -> bool:

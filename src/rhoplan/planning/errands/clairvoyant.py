@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.errors import LimitError
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
-from rhoplan.model.sparse import expected
+from rhoplan.model.transitions import expected
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.apart import comes_apart, ending_is_best
 from rhoplan.planning.errands.outlook import Outlook

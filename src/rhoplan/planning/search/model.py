@@ -16,7 +16,7 @@ from rhoplan.errors import LimitError
 from rhoplan.graph.menu import VisibleMenu
 from rhoplan.graph.merging import grown
 from rhoplan.model.problem import END, Action, Array, Problem, Visible
-from rhoplan.model.sparse import Change, Sparse, entries, key
+from rhoplan.model.transitions import Transition, entries, key
 from rhoplan.planning.search.kernels import GOING, OUTCOMES, READY, START, TARGET, Model
 
 LOOK_AROUND = 256
@@ -134,7 +134,7 @@ class SearchModel:
             self._places[parts] = places
         return self._places[parts]
 
-    def _changes(self, action: Action, change: Change) -> Array:
+    def _changes(self, action: Action, change: Transition) -> Array:
         """Changes of state as the kernels read them: where each row begins, then columns, values and their sums."""
         states, outcomes = action.likelihood.shape
         outcome, before, after, share = entries(change, outcomes)
@@ -143,11 +143,12 @@ class SearchModel:
                 f"'{self.problem.name}' changes state in {len(share):,} ways by '{action.name}': tree search keeps at "
                 f"most {MOST_MOVES:,}; take planner exact"
             )
-        moves = Sparse.of((outcomes, states, states), outcome * states + before, after, share)
-        sums = np.cumsum(moves.values)
-        sums -= np.concatenate([[0.0], sums])[moves.starts[:-1]][moves.rows]
-        sums[moves.starts[1:][np.diff(moves.starts) > 0] - 1] = 1.0
-        return np.concatenate([moves.starts, moves.columns, moves.values, sums])
+        rows = outcome * states + before
+        starts = np.searchsorted(rows, np.arange(outcomes * states + 1))
+        sums = np.cumsum(share)
+        sums -= np.concatenate([[0.0], sums])[starts[:-1]][rows]
+        sums[starts[1:][np.diff(starts) > 0] - 1] = 1.0
+        return np.concatenate([starts, after, share, sums])
 
 
 def cumulative(rows: Array) -> Array:
