@@ -19,8 +19,8 @@ from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.menu import most_at_once
-from rhoplan.model.observe_then_commit import Done, FlatMenu
-from rhoplan.model.problem import END, Action, Array, Factor
+from rhoplan.model.diagnostic import Done, FlatMenu
+from rhoplan.model.pomdp import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
 from rhoplan.present.content import make_report

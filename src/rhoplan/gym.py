@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.errors import MissingExtra
-from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Problem, Visible
 from rhoplan.model.transitions import paid, row
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 

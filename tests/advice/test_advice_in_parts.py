@@ -17,7 +17,7 @@ from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.app.records import advice_record, part_record
 from rhoplan.graph.graph import Graph
-from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.diagnostic import FlatMenu
 from rhoplan.problems.registry import WORKED_MODELS
 from weak import weak_tests
 

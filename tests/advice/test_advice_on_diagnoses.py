@@ -17,7 +17,7 @@ from rhoplan.advice.variations import parameters, with_values
 from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
 from rhoplan.scoring.evaluate import evaluate

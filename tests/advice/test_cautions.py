@@ -13,7 +13,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.present.content import check_reportable
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from rhoplan.scoring.evaluate import evaluate

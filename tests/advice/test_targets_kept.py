@@ -15,9 +15,9 @@ from rhoplan.advice.target_words import answer_words, labelled, plan_name
 from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.advice.words import percent
 from rhoplan.errors import ProblemError
+from rhoplan.io.constraints import read_targets
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.problem import Problem
-from rhoplan.model.targets import read_targets
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.tradeoffs.ground import Criterion
 from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer
 from rhoplan.present.telling import as_text

@@ -22,7 +22,7 @@ from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.masses import Numbers
 from rhoplan.planning.utility import Information

@@ -29,7 +29,7 @@ from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.check import check_problem
+from rhoplan.model.validate import check_problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.search import tree
 from rhoplan.planning.utility import FunctionUtility

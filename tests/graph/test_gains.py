@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.graph import merging
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import Keys, RowIndex, rounded, row_keys
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 
 
 def identified(index: RowIndex, kept: list[np.ndarray], rows: Keys, key: Callable[[Keys], Keys]) -> Ids:

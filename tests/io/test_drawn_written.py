@@ -7,7 +7,7 @@ import pytest
 
 import rhoplan
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Factor, Problem, Visible
 from rhoplan.model.transitions import mean_payment
 from test_general_file import written_and_read
 

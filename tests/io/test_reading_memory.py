@@ -13,7 +13,7 @@ from rhoplan.errors import ModelFileError
 from rhoplan.io import pomdpx
 from rhoplan.io.assemble import Rounding, assembled
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.model.problem import Action
+from rhoplan.model.pomdp import Action
 from rhoplan.model.transitions import Ways
 
 

@@ -12,8 +12,8 @@ from rhoplan.agents.policy import GraphPolicy
 from rhoplan.graph.graph import Graph
 from rhoplan.learning import ahead as module
 from rhoplan.learning.replay import replay
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import Problem
 from rhoplan.scoring.evaluate import evaluate
 
 

@@ -14,7 +14,7 @@ from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
 from rhoplan.agents.agent import make_agent
 from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.model.limited import with_horizon
+from rhoplan.model.horizon import with_horizon
 from rhoplan.planning.errands.clairvoyant import ceiling
 from rhoplan.present.content import check_reportable
 from rhoplan.scoring.steps import policy_steps

@@ -23,7 +23,7 @@ from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.gym import ProblemEnv
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.errands import anytime, clairvoyant, outlook
 from rhoplan.planning.errands.clairvoyant import ceiling
 from rhoplan.planning.errands.outlook import Outlook

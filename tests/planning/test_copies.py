@@ -12,7 +12,7 @@ from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Layout
 

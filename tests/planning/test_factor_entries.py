@@ -9,7 +9,7 @@ pytest.importorskip("numba", reason="the point-based solver is an extra")
 
 from scipy.sparse import csr_array
 
-from rhoplan.model.problem import Action
+from rhoplan.model.pomdp import Action
 from rhoplan.planning.certified.pointbased.records import entry_count, factor_entries
 
 

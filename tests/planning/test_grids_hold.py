@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation
-from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Array, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of
 from rhoplan.planning.certified.lattice.grid import contract, corners, find_point, neutral, refined, rows_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, _through

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import rhoplan
-from rhoplan.model.problem import Action, Array
+from rhoplan.model.pomdp import Action, Array
 from rhoplan.planning.certified.pointbased.records import compile_problem, entry_count, factor_entries
 from rhoplan.planning.certified.pointbased.solve import Search
 from rhoplan.planning.certified.solved import SolvedPolicy, policy_of

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import Action, Factor, FixedMenu, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve

@@ -10,7 +10,7 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.belief.situation import branch, initial
 from rhoplan.graph.graph import Graph
-from rhoplan.model.panels import panel
+from rhoplan.model.diagnostic import panel
 from rhoplan.planning.certified.solve import solve, usual_method
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.many import search

@@ -7,7 +7,7 @@ import pytest
 
 from rhoplan.graph.graph import Graph
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.masses import Courses, MassLayout, Numbers
 from rhoplan.planning.utility import Information

@@ -15,7 +15,7 @@ from rhoplan.agents.planners.rule import FollowRule
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import initial, observe
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.simulate import simulate
 

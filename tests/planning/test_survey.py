@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.errands import apart, places
 from rhoplan.planning.errands.apart import comes_apart, ending_is_best, going_on_costs
 from rhoplan.planning.errands.places import Survey

@@ -14,7 +14,7 @@ from rhoplan.agents.policy import UNDECIDED, GraphPolicy
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.planning.weights import Chart, lines

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
 import rhoplan
-from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import Action, Factor, FixedMenu, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy

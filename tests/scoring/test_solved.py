@@ -13,7 +13,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.app.cli.solve import solve_command
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.scoring.followed import Followed
 from rhoplan.scoring.simulate import simulate

@@ -18,7 +18,7 @@ from rhoplan.evaluation.exact import evaluate, policy_of, score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.model.tally import Tally
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.utility import FunctionUtility

@@ -25,8 +25,8 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.policy import decide
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.io.model_file import write_model
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import search
 from rhoplan.scoring.evaluate import evaluate

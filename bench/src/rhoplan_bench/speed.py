@@ -17,7 +17,7 @@ import numpy as np
 from rhoplan.agents.agent import AGENTS, make_agent
 from rhoplan.belief.information import entropy
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information

@@ -14,7 +14,7 @@ from rhoplan.advice.questions import first_actions, plans_versions
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.versions import Layout
 from rhoplan.scoring.followed import Followed
 

@@ -18,8 +18,8 @@ from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import UNKNOWN, branch, observe
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import written
+from rhoplan.model.pomdp import Problem
 from rhoplan.scoring.followed import Plans
 
 NOWHERE = -1

@@ -21,8 +21,8 @@ from rhoplan.agents.policy import GraphPolicy, action_values, preferred
 from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import AgentError, EvidenceError, LimitError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Problem
 from rhoplan.scoring.followed import Plans
 
 __all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]

@@ -18,7 +18,7 @@ from rhoplan.advice.words import money, percent
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.scoring.followed import Plans
 
 DOMINANT = 0.5

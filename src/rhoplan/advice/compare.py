@@ -19,7 +19,7 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solve import SolveResult, solve
 from rhoplan.scoring.followed import Plans
 from rhoplan.scoring.steps import policy_steps

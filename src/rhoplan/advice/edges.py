@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from rhoplan.advice.targets import Numbers, Share, Sums, ground_of, plain_share
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Problem
-from rhoplan.model.targets import Target
+from rhoplan.io.constraints import Target
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.tradeoffs.corners import corners
 from rhoplan.planning.tradeoffs.lower_set import lower_set
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import tolerance
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 
 CHUNK = 200_000
 """Situations times tests looked at between looks at the clock."""

@@ -18,7 +18,7 @@ from rhoplan.agents.policy import ActionValue, GraphPolicy, Recommendation, acti
 from rhoplan.agents.turnover import turnover
 from rhoplan.belief.situation import Situation
 from rhoplan.graph.ties import tolerance
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 
 @dataclass(frozen=True)

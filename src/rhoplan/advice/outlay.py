@@ -20,8 +20,8 @@ from rhoplan.advice.words import cut_off
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import written
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.scoring.followed import Followed, Plans
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import named_beliefs
 from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.scoring.followed import NEGLIGIBLE, Plans
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]

@@ -20,7 +20,7 @@ from rhoplan.agents.policy import GraphPolicy
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout
 

@@ -18,8 +18,8 @@ from rhoplan.advice.words import counted, money, percent, stated
 from rhoplan.agents.fitting import size_of
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.graph.menu import nodes_within
-from rhoplan.model.problem import Problem
-from rhoplan.model.targets import AT_LEAST, Target
+from rhoplan.io.constraints import AT_LEAST, Target
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.tradeoffs.certain import without_chance
 from rhoplan.planning.tradeoffs.ground import MOST_NODES, Course, Criterion, Ground, weighed
 from rhoplan.planning.tradeoffs.mixing import Bound, Mix, Mixer, Unreachable

@@ -21,8 +21,8 @@ from rhoplan.agents.settings import SETTINGS
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import END, Action, Array, Factor, Ids, Problem, Visible
 from rhoplan.model.transitions import numbers
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.objective import Objective

@@ -14,7 +14,7 @@ from rhoplan.agents.planned import AgentPolicy
 from rhoplan.agents.planners.planner import GraphPlanner
 from rhoplan.agents.registry import PLANNERS, row_of
 from rhoplan.errors import AgentError, in_a_row
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
 

@@ -12,8 +12,8 @@ from rhoplan.agents.policy import GraphPolicy, action_values, preferred
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.errors import LimitError, NotAvailable
 from rhoplan.graph.graph import Graph
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import Problem
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, BeliefLike, Policy, ValueTerms
 from rhoplan.planning.policy_file import digest_of_problem, write_policy_file

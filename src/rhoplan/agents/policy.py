@@ -21,7 +21,7 @@ from rhoplan.errors import EvidenceError, expect
 from rhoplan.graph.graph import Graph, shared_graph
 from rhoplan.graph.merging import grown
 from rhoplan.graph.ties import ranked
-from rhoplan.model.problem import END, Action, Array, Ids, Problem
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.policy import frame, html_table
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.agents.policy import Recommendation
     from rhoplan.belief.situation import Situation
-    from rhoplan.model.problem import Action, Problem
+    from rhoplan.model.pomdp import Action, Problem
     from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.scoring.evaluate import ExactScore
     from rhoplan.scoring.simulate import Estimate
@@ -281,7 +281,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
 
 def action_record(problem: Problem, action: Action) -> dict[str, Any]:
     """An action as plain data."""
-    from rhoplan.model.problem import END
+    from rhoplan.model.pomdp import END
 
     factor = problem.factors[action.factor]
     return {

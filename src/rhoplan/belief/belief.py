@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from rhoplan.belief.situation import Situation, available, branch, find_action, initial, observe
 from rhoplan.errors import EvidenceError, Field, MissingExtra, WrongKind, in_a_row
-from rhoplan.model.limited import Left
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array, Factor, Problem, Visible
+from rhoplan.model.horizon import Left
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor, Problem, Visible
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Action, Array, Factor
+from rhoplan.model.pomdp import Action, Array, Factor
 from rhoplan.model.transitions import dense, mixed, moved
 
 NATS_PER_BIT = math.log(2.0)

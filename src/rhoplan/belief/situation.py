@@ -13,9 +13,9 @@ import numpy as np
 
 from rhoplan.belief.information import is_tiny, underflows, update, update_logs
 from rhoplan.errors import EvidenceError, ImpossibleEvidence, in_a_row
-from rhoplan.model.limited import Left, horizon_of, without_horizon
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.horizon import Left, horizon_of, without_horizon
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 
 MOST_NAMED = 20
 """Tests or outcomes that an error names."""

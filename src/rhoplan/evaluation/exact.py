@@ -19,8 +19,8 @@ from rhoplan.evaluation.variance import ReturnMoments
 from rhoplan.following.worlds import in_names_of
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
-from rhoplan.model.problem import Array, Ids, Problem, Rule
-from rhoplan.model.reach import cut_off_worth, has_commits
+from rhoplan.model.horizon import cut_off_worth, has_commits
+from rhoplan.model.pomdp import Array, Ids, Problem, Rule
 from rhoplan.planning.errands.anytime import derived_leaf
 from rhoplan.planning.lookahead import UNDECIDED, LookaheadOnGraph
 from rhoplan.planning.policy import PolicyOnGraph, Seed

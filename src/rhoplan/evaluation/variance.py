@@ -22,7 +22,7 @@ import numpy as np
 
 from rhoplan.evaluation.occupancy import Layer
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.model.pomdp import Action, Array, Ids
 from rhoplan.model.transitions import is_by_outcome, moved_each
 
 

@@ -27,7 +27,7 @@ from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import Ending, World
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import distinct, numbered
-from rhoplan.model.problem import END, Action, Array, Ids
+from rhoplan.model.pomdp import END, Action, Array, Ids
 
 NEGLIGIBLE = 1e-17
 """Mass at one place at one step below which it is no longer followed, unless so much is at stake there that it

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.following.worlds import Ending, World
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.model.transitions import is_by_outcome, moved_each
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Action, Array, CachedMenu, Ids, Problem, Visible
+from rhoplan.model.pomdp import Action, Array, CachedMenu, Ids, Problem, Visible
 from rhoplan.model.transitions import is_by_outcome, permuted
 
 

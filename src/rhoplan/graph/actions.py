@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.graph.merging import grown
-from rhoplan.model.problem import Action, Ids
+from rhoplan.model.pomdp import Action, Ids
 from rhoplan.model.transitions import key
 
 

@@ -28,7 +28,7 @@ from rhoplan.graph.menu import VisibleMenu, known_width, most_nodes
 from rhoplan.graph.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan.graph.table import BeliefTable
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from rhoplan.belief.information import LOG_TINY, TINY, entropy, underflows, update, update_logs
 from rhoplan.graph.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
-from rhoplan.model.problem import Action, Array, Factor, Ids
+from rhoplan.model.pomdp import Action, Array, Factor, Ids
 
 LOG_DIGITS = 12
 """Decimals to which log likelihood ratios must agree to count as the same evidence; noise is near 1e-15."""

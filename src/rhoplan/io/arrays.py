@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, summed
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.model.transitions import Transition, Ways, from_entries
 
 Names: TypeAlias = Sequence[str] | Sequence[Sequence[str]]

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
-from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Array, Factor, FixedMenu, Problem
 from rhoplan.model.transitions import Ways
+from rhoplan.model.validate import check_problem
 
 HERE = "here"
 """The one visible state of a problem without places."""

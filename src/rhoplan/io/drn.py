@@ -34,10 +34,10 @@ from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import bare_lines, check_size, number_of
 from rhoplan.io.tree import shown
-from rhoplan.model.check import check_problem
 from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
-from rhoplan.model.problem import END, Action, CachedMenu, Factor, Ids, Problem
+from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Ids, Problem
 from rhoplan.model.transitions import Ways
+from rhoplan.model.validate import check_problem
 
 MOST_CHOICES = 5_000
 

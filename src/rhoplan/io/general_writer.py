@@ -16,8 +16,8 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.io.as_yaml import Flow
 from rhoplan.io.general import THE_END
-from rhoplan.model.parts import DONE
-from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
+from rhoplan.model.factored import DONE
+from rhoplan.model.pomdp import END, Action, Array, Factor, Problem, Visible
 from rhoplan.model.transitions import (
     Transition,
     dense,

@@ -17,10 +17,9 @@ from rhoplan.io.fields import described, listed
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, short_test
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.blocks import MOST_STATES
-from rhoplan.model.parts import DONE, Part, combined
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array, Factor
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.factored import DONE, MOST_STATES, Part, combined
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor
 from rhoplan.model.transitions import Transition, from_entries
 
 PART_FIELDS = ("outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "change", "change_on")

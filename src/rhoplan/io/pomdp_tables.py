@@ -18,7 +18,7 @@ import numpy as np
 
 from rhoplan.io.assemble import Rounding
 from rhoplan.io.foreign import MOST_NUMBERS, PER_CELL, Budget
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.model.transitions import Ways, from_entries
 
 Raise = Callable[[str, int | None, str], NoReturn]

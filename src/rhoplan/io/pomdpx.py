@@ -27,9 +27,9 @@ from rhoplan.io.foreign import FACTORED, Budget, check_size
 from rhoplan.io.pomdpx_network import Network, read_network
 from rhoplan.io.pomdpx_tables import Table, Variable
 from rhoplan.io.xml import parse_xml
-from rhoplan.model.check import check_problem
-from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
 from rhoplan.model.transitions import Ways
+from rhoplan.model.validate import check_problem
 
 PER_STEP = 5_000
 """What one action in one visible state costs, however small it is, counted in numbers: half a millisecond."""

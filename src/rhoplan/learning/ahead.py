@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 Flags = NDArray[np.bool_]
 

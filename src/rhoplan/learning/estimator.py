@@ -25,8 +25,8 @@ from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.plan import Plan, read_plan
 from rhoplan.learning.replay import Replayed, replay
 from rhoplan.learning.table import Table, make_column, table_of
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Problem
 
 try:
     from sklearn.base import BaseEstimator

@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import distinct, grown
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.model.pomdp import Array, Ids, Leaf
 from rhoplan.planning.utility import Information, Utility
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.first_best import first_best
 from rhoplan.graph.row_index import grown
-from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.model.pomdp import Array, Ids, Leaf
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import Seed

@@ -16,7 +16,7 @@ import numpy as np
 
 from rhoplan.belief.information import entropy
 from rhoplan.graph.merging import numbered
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.versions import Copies, Layout, likelihoods
 

@@ -22,8 +22,8 @@ from rhoplan.belief.information import entropy, gain
 from rhoplan.belief.situation import UNKNOWN, observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Done, Test, written
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Done, Test, written
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Utility
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import grown
 from rhoplan.graph.ties import hairs, ties
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information, most_information
 

@@ -21,9 +21,9 @@ from rhoplan.belief.situation import impossible
 from rhoplan.following.flow import information_of
 from rhoplan.following.worlds import check_menu
 from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.model.observe_then_commit import best_commits
-from rhoplan.model.problem import Action, Array, Ids, Problem
-from rhoplan.model.reach import has_commits
+from rhoplan.model.diagnostic import best_commits
+from rhoplan.model.horizon import has_commits
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
 from rhoplan.model.transitions import Transition, has_observation_axis, paid
 from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.streams import Streams

@@ -15,8 +15,8 @@ from rhoplan.following.flow import NEGLIGIBLE, Flow, Layer, Relabel, actions, in
 from rhoplan.following.spread import Paid
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.model.problem import Action, Array, Ids, Problem
-from rhoplan.model.reach import cut_off_worth, has_commits
+from rhoplan.model.horizon import cut_off_worth, has_commits
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
 
 MOST_NODES = 3_000_000
 """Size of a graph with places beyond which simulation is the better tool."""

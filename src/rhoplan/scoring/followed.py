@@ -15,8 +15,8 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.policy import GraphPolicy
 from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import DEFAULT_NODE_LIMIT, Graph
-from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import written
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed for people."""

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from scipy.sparse import csr_array
 
 from rhoplan.belief.information import entropy
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.pointbased.check import spans
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.solved import SolvedPolicy

@@ -33,8 +33,8 @@ from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError, expect
 from rhoplan.following.worlds import check_world
 from rhoplan.graph.graph import shared_graph
 from rhoplan.graph.menu import most_nodes
-from rhoplan.model.problem import Problem
-from rhoplan.model.reach import cut_off_worth
+from rhoplan.model.horizon import cut_off_worth
+from rhoplan.model.pomdp import Problem
 from rhoplan.scoring.episode_table import Episodes
 from rhoplan.scoring.episodes import HALF, SHARE_KEPT, Walk
 from rhoplan.scoring.evaluate import ExactScore, evaluate

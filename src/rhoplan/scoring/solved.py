@@ -17,8 +17,8 @@ from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Problem
-from rhoplan.model.reach import cut_off_worth
+from rhoplan.model.horizon import cut_off_worth
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy

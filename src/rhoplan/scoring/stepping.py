@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.belief.belief import Belief
 from rhoplan.belief.draws import draw_outcome, draw_state
 from rhoplan.belief.situation import available
-from rhoplan.model.problem import END, Action, Problem
+from rhoplan.model.pomdp import END, Action, Problem
 from rhoplan.model.transitions import paid, row
 from rhoplan.planning.policy import Policy
 

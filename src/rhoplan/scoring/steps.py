@@ -25,7 +25,7 @@ from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.following.worlds import World
 from rhoplan.graph.graph import Graph, shared_graph
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.weights import Chart, ChartedPlan
 from rhoplan.scoring.evaluate import ExactScore, score_policy

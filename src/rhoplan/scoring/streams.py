@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.belief.draws import state_drawer
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 BLOCK = 32
 """Uniform numbers drawn per episode at first; an episode that needs more draws its stream again, twice as long."""

@@ -11,7 +11,7 @@ from rhoplan.agents.policy import GraphPolicy
 from rhoplan.errors import LimitError
 from rhoplan.following.flow import Flow
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
 from rhoplan_paper.registry import measure

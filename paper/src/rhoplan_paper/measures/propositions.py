@@ -16,8 +16,8 @@ import numpy as np
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.information import information, per_nat
 from rhoplan.graph.graph import Graph
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import END, Action, Array, Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import END, Action, Array, Problem
 from rhoplan.model.transitions import dense
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information

@@ -16,7 +16,7 @@ import numpy as np
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief.information import entropy, information, per_nat
 from rhoplan.graph.graph import shared_graph
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make

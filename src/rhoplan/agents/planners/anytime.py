@@ -12,7 +12,7 @@ import numpy as np
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Ids, Leaf, Problem
+from rhoplan.model.pomdp import Array, Ids, Leaf, Problem
 from rhoplan.planning.errands.anytime import deepen, derived_leaf
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.objective import Objective

@@ -12,7 +12,7 @@ from rhoplan.belief.belief import Belief
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import NotAvailable
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import Policy, checked_action

@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Ids, Leaf, Problem
+from rhoplan.model.pomdp import Array, Ids, Leaf, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.objective import Objective
 

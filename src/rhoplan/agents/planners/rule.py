@@ -10,7 +10,7 @@ import numpy as np
 
 from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Ids, Rule
+from rhoplan.model.pomdp import Ids, Rule
 from rhoplan.planning.objective import Objective
 
 

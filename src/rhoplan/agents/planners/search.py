@@ -13,7 +13,7 @@ from rhoplan.agents.planners.planner import Chooser, GraphPlanner, Seed
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS
 from rhoplan.errors import AgentError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:

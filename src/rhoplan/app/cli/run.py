@@ -35,7 +35,7 @@ from rhoplan.app.records import estimate_record, one_or_more
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.scoring.simulate import Estimate
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rhoplan.app.cli.common import console, number, percent, print_cut_off, signed
 
 if TYPE_CHECKING:
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.scoring.solved import PlanScore
 

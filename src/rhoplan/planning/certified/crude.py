@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.belief.information import entropy
-from rhoplan.model.limited import Left, without_horizon
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.horizon import Left, without_horizon
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 from rhoplan.model.transitions import expected
 from rhoplan.planning import clock
 

@@ -22,8 +22,8 @@ import numpy as np
 from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.diagnostic import Test
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 from rhoplan.planning import clock
 from rhoplan.planning.errands.apart import comes_apart, going_on_costs
 from rhoplan.planning.errands.outlook import TESTS_ON_THE_SPOT, Errands, Outlook

@@ -12,7 +12,7 @@ import numpy as np
 
 from rhoplan.following.flow import Chosen, Flow
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
 from rhoplan.planning.utility import Information
 

@@ -16,7 +16,7 @@ import numpy as np
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
-from rhoplan.model.problem import Array, Leaf, Problem, Visible
+from rhoplan.model.pomdp import Array, Leaf, Problem, Visible
 from rhoplan.planning.errands.clairvoyant import known_values
 from rhoplan.planning.errands.outlook import Outlook
 from rhoplan.planning.exact import Plan

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Problem, Visible
 from rhoplan.model.transitions import expected, key
 from rhoplan.planning import clock
 from rhoplan.planning.errands.places import Survey, depends, is_walk

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 from rhoplan.model.transitions import expected
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.errands.apart import comes_apart, ending_is_best

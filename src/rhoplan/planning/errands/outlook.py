@@ -16,7 +16,7 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.merging import grown
-from rhoplan.model.problem import Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import Array, Ids, Problem, Visible
 from rhoplan.planning.errands.places import LEAVE, Survey, survey
 from rhoplan.planning.errands.route import MOST, MOST_AT_ONCE, errands_in_order, first_errands, good_order
 from rhoplan.planning.exact import Plan

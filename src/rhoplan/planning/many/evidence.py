@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import Situation
-from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done, FlatMenu, Test
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.many.machine import ENDLESS, Model
 
 MOST_TICKS = 1 << 61

@@ -20,8 +20,8 @@ import numpy as np
 
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.graph.ties import choose
-from rhoplan.model.observe_then_commit import Done, written
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done, written
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered

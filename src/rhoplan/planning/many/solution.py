@@ -18,8 +18,8 @@ import numpy as np
 
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import EvidenceError
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Array, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import END, Array, Problem
 from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
 from rhoplan.planning.many.evidence import digest_of, kinds_of
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rhoplan.belief.information import LOG_TINY, TINY
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled, entropy, handed
 
 START, GOING, ENDING, READY = range(4)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 import rhoplan.planning.search.kernels as kernels
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning.machine import compiled
 from rhoplan.planning.search.kernels import Model, Settings, Tree, Work
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from rhoplan.errors import LimitError
 from rhoplan.graph.menu import VisibleMenu
 from rhoplan.graph.merging import grown
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 from rhoplan.model.transitions import Transition, entries, key
 from rhoplan.planning.search.kernels import GOING, OUTCOMES, READY, START, TARGET, Model
 

@@ -20,7 +20,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.ties import choose
 from rhoplan.model.limits import LARGEST_HORIZON
-from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.model.pomdp import END, Array, Ids, Problem
 from rhoplan.planning.asked import check_about_states
 from rhoplan.planning.search.kernels import Model, Settings, Tree, Work
 from rhoplan.planning.search.mcts import mcts

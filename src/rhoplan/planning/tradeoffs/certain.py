@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.following.flow import Chosen
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.tradeoffs.corners import SAME
 from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, LeastPlan, weighed
 from rhoplan.planning.tradeoffs.mixing import Bound, Mix

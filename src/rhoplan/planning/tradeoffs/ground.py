@@ -19,7 +19,7 @@ import numpy as np
 from rhoplan.following.flow import Flow, Follows
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
-from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Information
 

@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.tradeoffs.ground import Course, Criterion, Ground, weighed
 
 NEAR = 1e-11

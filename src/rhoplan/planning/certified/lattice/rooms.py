@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.model.problem import END, Action, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Ids, Problem, Visible
 from rhoplan.model.transitions import key
 from rhoplan.planning import clock
 from rhoplan.planning.asked import spelt

@@ -15,7 +15,7 @@ from math import inf, prod
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
 from rhoplan.model.transitions import entries, has_observation_axis
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import (

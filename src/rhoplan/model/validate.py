@@ -6,8 +6,7 @@ import numpy as np
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Factor, Problem
-from rhoplan.model.subtypes import subtype
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Action, Array, Factor, Problem, subtype
 from rhoplan.model.transitions import (
     Transition,
     has_observation_axis,

@@ -15,9 +15,8 @@ from parted import HERE, Case, drawn
 from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import branch, initial, named_beliefs
 from rhoplan.errors import ProblemError
-from rhoplan.model.blocks import joined_problem, tied
-from rhoplan.model.parts import JointPrior, Part, PartedAction
-from rhoplan.model.problem import END, Array, Factor, Problem
+from rhoplan.model.factored import JointPrior, Part, PartedAction, joined_problem, tied
+from rhoplan.model.pomdp import END, Array, Factor, Problem
 from rhoplan.model.transitions import paid
 
 SURE = np.array([[1.0, 0.0], [0.0, 1.0]])

@@ -39,7 +39,7 @@ from rhoplan.model.transitions import (
 
 if TYPE_CHECKING:
     from rhoplan.belief.belief import Belief, Evidence
-    from rhoplan.model.observe_then_commit import FlatMenu
+    from rhoplan.model.diagnostic import FlatMenu
     from rhoplan.model.tally import Tally
 
 Visible: TypeAlias = Hashable
@@ -131,6 +131,12 @@ class Factor:
         """For each quantity that this is, or stands for, the chance of its diagnoses by name, given a belief (S,)."""
         parts = self.marginals(belief)
         return {one.name: dict(zip(one.diagnoses, one.fold(part).tolist(), strict=True)) for one, part in parts}
+
+
+def subtype(state: str, diagnosis: str) -> str:
+    """The name of the subtype that `state` is of `diagnosis`; empty where it is none."""
+    inside = state.removeprefix(f"{diagnosis} (")
+    return inside[:-1] if inside != state and inside.endswith(")") else ""
 
 
 @dataclass(frozen=True, eq=False)
