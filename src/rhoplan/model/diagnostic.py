@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from functools import cached_property, lru_cache
+from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ class Done(NamedTuple):
     """The visible state of an observe-then-commit problem: what has been done that bears on what may still be done.
 
     run: tests that may not be run again or that others wait for. paid: groups whose first price is paid. tests, spent:
-    how many were run and what they cost (in `FlatMenu.ticks`), counted only where there is a cap on it.
+    how many were run and what they cost in minor units, counted only where there is a cap on it.
     """
 
     run: frozenset[str] = frozenset()
@@ -77,6 +77,9 @@ class FlatMenu(CachedMenu):
     The visible state is a `Done`. first_prices: what the first test of a group adds to its cost. most_tests, budget:
     caps, None for no cap. parts: tests that are to be had in panels only. Whoever has run a panel has run its tests; a
     panel is not offered once one of its tests was run that may run only once.
+
+    minor_units: how many of them are one unit, a power of ten. All prices are whole numbers of minor units (cents), so
+    that sums meet a budget exactly as decimals do. It is at least what the decimals of the prices need.
     """
 
     tests: tuple[Test, ...]
@@ -85,6 +88,11 @@ class FlatMenu(CachedMenu):
     most_tests: int | None = None
     budget: float | None = None
     parts: tuple[Test, ...] = ()
+    minor_units: int = 0
+
+    def __post_init__(self) -> None:
+        prices = (*(test.cost for test in self.tests), *self.first_prices.values(), self.budget or 0.0)
+        object.__setattr__(self, "minor_units", max(self.minor_units, 10 ** max(map(_decimals, prices))))
 
     @property
     def same_everywhere(self) -> bool:
@@ -106,9 +114,7 @@ class FlatMenu(CachedMenu):
         """
         tests = tuple(test for test in self.tests if not {test.name, *test.parts} & set(names))
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
-        menu = FlatMenu(tests, self.commits, prices, self.most_tests, self.budget, self.parts)
-        menu.__dict__["_ticks_per_unit"] = self._ticks_per_unit  # what a `Done` has spent is counted in these
-        return menu
+        return replace(self, tests=tests, first_prices=prices)  # with the same minor units, which `Done` counts
 
     def build(self, visible: Any) -> tuple[Action, ...]:
         return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
@@ -120,31 +126,37 @@ class FlatMenu(CachedMenu):
             and not (test.parts and self._once & done.run & set(test.parts))
             and done.run.issuperset(test.after)
             and (self.most_tests is None or done.tests < self.most_tests)
-            and (self.budget is None or done.spent + self._price(test, done) <= self.ticks(self.budget))
+            and done.spent + self._price(test, done) <= self._most_spent
         )
 
     def price(self, test: Test, done: Done) -> float:
         """What running `test` costs now."""
-        return self._price(test, done) / self._ticks_per_unit
+        return self._price(test, done) / self.minor_units
 
     def spent(self, done: Done) -> float:
         """What was spent when `done` was done, in the model's unit; counted only where there is a cap on it."""
-        return done.spent / self._ticks_per_unit
+        return done.spent / self.minor_units
 
-    def ticks(self, price: float) -> int:
-        """`price`, one of this menu, as a whole number of ticks, so small that sums are what they are on paper."""
-        exact = written(price)
-        return exact.numerator * (self._ticks_per_unit // exact.denominator)
+    def in_minor_units(self, price: float) -> int:
+        """A price as a whole number of minor units; exact for the prices of this menu and their sums."""
+        return round(Decimal(repr(float(price))) * self.minor_units)
 
     def _price(self, test: Test, done: Done) -> int:
-        """What running `test` costs now, in ticks."""
-        first, cost = self.first_prices.get(test.group, 0.0), self.ticks(test.cost)
-        return cost + self.ticks(first) if first and test.group not in done.paid else cost
+        """What running `test` costs now, in minor units."""
+        return self._costs[test.name] + (self._first_costs.get(test.group, 0) if test.group not in done.paid else 0)
 
     @cached_property
-    def _ticks_per_unit(self) -> int:
-        prices = (*(test.cost for test in self.tests), *self.first_prices.values(), self.budget or 0.0)
-        return math.lcm(*(written(price).denominator for price in prices))
+    def _most_spent(self) -> float:
+        limited = self.budget is not None and math.isfinite(self.budget)
+        return self.in_minor_units(self.budget or 0.0) if limited else math.inf
+
+    @cached_property
+    def _costs(self) -> dict[str, int]:
+        return {test.name: self.in_minor_units(test.cost) for test in self.tests}
+
+    @cached_property
+    def _first_costs(self) -> dict[str, int]:
+        return {group: self.in_minor_units(price) for group, price in self.first_prices.items()}
 
     @property
     def everything(self) -> tuple[Action, ...]:
@@ -449,10 +461,9 @@ def _possible(tests: Sequence[Test]) -> set[str]:
     return found
 
 
-@lru_cache(maxsize=1 << 16)
-def written(number: float) -> Fraction:
-    """The decimal number that people wrote for `number`: prices add up to a budget as they do on paper."""
-    return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10) ** 400
+def _decimals(price: float) -> int:
+    """How many decimals `price` has as written by people, the shortest decimal number that is this float."""
+    return max(-int(Decimal(repr(float(price))).normalize().as_tuple().exponent), 0) if math.isfinite(price) else 0
 
 
 def best_commits(rewards: Array) -> Array:

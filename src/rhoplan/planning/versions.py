@@ -22,7 +22,7 @@ from rhoplan.belief.information import entropy, gain
 from rhoplan.belief.situation import UNKNOWN, observe_all
 from rhoplan.graph.graph import Graph
 from rhoplan.graph.ties import choose
-from rhoplan.model.diagnostic import Done, Test, written
+from rhoplan.model.diagnostic import Done, Test
 from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.exact import Plan
 from rhoplan.planning.utility import Utility
@@ -36,9 +36,6 @@ NUMBERS_AT_ONCE = 1_000_000
 
 MOST_LOG = 690.0
 """ln of the largest chance, in terms of the usual one, that is compared: beyond, floats end."""
-
-NEAR = 1e-9
-"""Sums of prices closer to the budget than this share of it are added up exactly."""
 
 
 class VersionsGraph(Graph):
@@ -266,17 +263,17 @@ class Layout:
         return reward
 
     def _over(self, problems: Sequence[Problem], bought: Ids) -> NDArray[np.bool_]:
-        """Whether (K, n) what was bought (n, items) is beyond the budget of each version.
+        """Whether (K, n) what was bought (n, items) is beyond the budget of each version, in minor units.
 
-        Sums of floats decide where they are clear, the decimals that people wrote where they are not.
+        Floats hold sums of minor units exactly up to 2^53; larger ones have prices of no decimals that people write.
         """
-        prices = np.array([[*(t.cost for t in p.flat.tests), *p.flat.first_prices.values()] for p in problems])
-        budget = np.array([problem.flat.budget for problem in problems], dtype=float)[:, None]
-        total = prices @ bought.T
-        over: NDArray[np.bool_] = total > budget
-        for version, row in np.argwhere(np.abs(total - budget) <= NEAR * np.maximum(total, budget)):
-            counted = zip(prices[version].tolist(), bought[row].tolist(), strict=True)
-            over[version, row] = sum(written(price) * count for price, count in counted) > written(budget[version, 0])
+        menus = [problem.flat for problem in problems]
+        prices = [
+            [menu.in_minor_units(price) for price in (*(t.cost for t in menu.tests), *menu.first_prices.values())]
+            for menu in menus
+        ]
+        limits = [np.inf if menu.budget is None else float(menu.in_minor_units(menu.budget)) for menu in menus]
+        over: NDArray[np.bool_] = np.array(prices, dtype=float) @ bought.T > np.array(limits)[:, None]
         return over
 
     def _purchase(self, test: int, opens: Array) -> Ids:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -70,7 +69,7 @@ class End(NamedTuple):
 
     share: float
     tests: int
-    cost: Fraction
+    cost: float
     commit: str | None
     right: float
 
