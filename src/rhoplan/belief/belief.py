@@ -155,8 +155,7 @@ class Belief:
     def _value(self) -> tuple[object, ...]:
         """What is equal for equal beliefs."""
         held = [belief.tolist() for belief in self.situation.beliefs]
-        logs = [None if one is None else tuple(one.tolist()) for one in self.situation.logs]
-        return names_of(self.problem), self.observable, tuple(map(tuple, held)), tuple(logs)
+        return names_of(self.problem), self.observable, tuple(map(tuple, held))
 
     def _several(self) -> EvidenceError:
         """The refusal of what needs one hidden factor."""

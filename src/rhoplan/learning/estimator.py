@@ -77,7 +77,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         if unavailable:
             done = situation.visible
             assert isinstance(done, Done)
-            situation = Situation(done._replace(run=done.run | set(unavailable)), situation.beliefs, situation.logs)
+            situation = Situation(done._replace(run=done.run | set(unavailable)), situation.beliefs)
         return decide(self.problem_, self.choice_.agent, situation)
 
     def predict_proba(self, X: Any) -> Array:

@@ -171,7 +171,7 @@ class Policy(ABC):
                     f"policy.problem.belief(given=...); this one is of '{belief.problem.name}' without a horizon",
                     field=("belief",),
                 )
-            moved = Situation(Left(start.actions, held.visible), held.beliefs, held.logs)
+            moved = Situation(Left(start.actions, held.visible), held.beliefs)
             belief = Belief(self.problem, moved)
         found = as_belief(self.problem, belief)
         if found.observable is END:

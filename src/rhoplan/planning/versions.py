@@ -173,7 +173,7 @@ class Layout:
         graph.visible, graph.known, graph.next = visible[: count * size], known[: count * size], leads[: count * size]
         graph.belief = np.arange(count * size)[:, None]
         graph.tables = (copy(layout.tables[0]),)
-        graph.tables[0].size, graph.tables[0]._logs = count * size, {}
+        graph.tables[0].size = count * size
         graph.tables[0]._beliefs, graph.tables[0]._entropy = _stacked(beliefs), unsure.ravel()
         commits = beliefs @ payoffs.swapaxes(1, 2)
         graph.stop_reward = commits[..., 0].ravel()

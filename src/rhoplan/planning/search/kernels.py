@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.information import LOG_TINY, TINY
+from rhoplan.belief.information import FLOOR, SMALLEST
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled, entropy, handed
@@ -151,23 +151,20 @@ def update(
 ) -> float:
     """Probability of `outcome`; the belief row at before[at] as `action` and outcome leave it is written to after[to].
 
-    The two may be the same place. joint: room for S numbers. Zeros are written where the outcome is impossible.
+    The two may be the same place. joint: room for S numbers. Zeros are written where the outcome is impossible;
+    possible states keep a probability of at least FLOOR, as in `belief.information.update`.
     """
     states, transition = model.actions[action, STATES], model.actions[action, TRANSITION]
     likelihood = model.actions[action, LIKELIHOOD] + outcome * states
-    total, careful = 0.0, False
+    total = 0.0
     for s in range(states):
         held, chance = before[at + s], model.numbers[likelihood + s]
-        joint[s] = held * chance
-        if joint[s] < TINY and held != 0.0 and chance > 0.0:
-            careful = True
+        joint[s] = max(held * chance, SMALLEST) if held > 0.0 and chance > 0.0 else 0.0
         total += joint[s]
-    if careful:
-        return update_logs(model, action, outcome, before, at, after, to, joint)
     divisor = total if total > 0.0 else 1.0
     if transition < 0:
         for s in range(states):
-            after[to + s] = joint[s] / divisor
+            after[to + s] = max(joint[s] / divisor, FLOOR) if joint[s] > 0.0 else 0.0
         return total
     columns = transition + model.actions[action, OUTCOMES] * states + 1
     entries = int(model.numbers[columns - 1])
@@ -177,49 +174,10 @@ def update(
         if joint[s] > 0.0:
             row = transition + outcome * states + s
             for entry in range(columns + int(model.numbers[row]), columns + int(model.numbers[row + 1])):
-                after[to + int(model.numbers[entry])] += joint[s] * model.numbers[entry + entries]
+                after[to + int(model.numbers[entry])] += max(joint[s] * model.numbers[entry + entries], SMALLEST)
     for t in range(states):
-        after[to + t] /= divisor
+        after[to + t] = max(after[to + t] / divisor, FLOOR) if after[to + t] > 0.0 else 0.0
     return total
-
-
-@compiled
-def update_logs(
-    model: Model, action: int, outcome: int, before: Array, at: int, after: Array, to: int, joint: Array
-) -> float:
-    """As `update`, where probabilities may be too small for floats: such a one stands as its log, which is negative."""
-    states, transition = model.actions[action, STATES], model.actions[action, TRANSITION]
-    likelihood = model.actions[action, LIKELIHOOD] + outcome * states
-    for s in range(states):
-        held, chance = before[at + s], model.numbers[likelihood + s]
-        joint[s] = (np.log(held) if held > 0.0 else held) + np.log(chance) if held != 0.0 and chance > 0.0 else -np.inf
-    whole = log_sum(joint, states)
-    for t in range(states):
-        after[to + t] = joint[t] if transition < 0 else -np.inf
-    if transition >= 0:
-        columns = transition + model.actions[action, OUTCOMES] * states + 1
-        entries = int(model.numbers[columns - 1])
-        for s in range(states):
-            row = transition + outcome * states + s
-            for entry in range(columns + int(model.numbers[row]), columns + int(model.numbers[row + 1])):
-                place, share = to + int(model.numbers[entry]), joint[s] + np.log(model.numbers[entry + entries])
-                top, low = max(after[place], share), min(after[place], share)
-                after[place] = top + np.log1p(np.exp(low - top)) if low > -np.inf else top
-    for t in range(states):
-        moved = after[to + t] - whole
-        after[to + t] = np.exp(moved) if moved >= LOG_TINY else (moved if moved > -np.inf else 0.0)
-    return float(np.exp(whole))
-
-
-@compiled
-def log_sum(logs: Array, count: int) -> float:
-    """ln of the sum of exp of the first `count` numbers, one of which at least is finite."""
-    top, total = -np.inf, 0.0
-    for place in range(count):
-        top = max(top, logs[place])
-    for place in range(count):
-        total += np.exp(logs[place] - top)
-    return float(top + np.log(total))
 
 
 @compiled

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 import rhoplan.planning.search.kernels as kernels
-from rhoplan.belief.information import LOG_TINY, entropy
+from rhoplan.belief.information import entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, ProblemError
 from rhoplan.graph.ties import choose
@@ -210,11 +210,6 @@ class TreeSearch:
         for row, belief in zip(root, situation.beliefs, strict=True):
             row[: len(belief)] = belief
         self._work.prior[:] = cumulative(root).ravel()
-        for factor, row in enumerate(root):
-            logs = situation.log_belief(factor)
-            if logs is not None:
-                tiny = (logs < LOG_TINY) & (logs > -np.inf)
-                row[: len(logs)] = np.where(tiny, logs, situation.beliefs[factor])
         self._tree.beliefs[: self._width] = root.ravel()
         kernels.place_node(self.model.arrays, self._tree, 0, place, 1.0)
         self._tree.nodes[0, kernels.SOLVED] = self._how.over_beliefs and not self.model.menu(place).going
