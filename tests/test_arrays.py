@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import rhoplan
 from bridge import cut_off_worth, has_commits, is_endless, largest_payment, main, make_agent, path_of, simulate_episodes
@@ -247,7 +248,7 @@ def ring(states: int) -> rhoplan.Problem:
 def test_long_beliefs_are_planned_scored_and_simulated():
     """False alarm below 1e-6: five standard errors of the mean."""
     large = ring(300)
-    assert all(isinstance(action.transition, rhoplan.Sparse) for action in large.menu("here"))
+    assert all(isinstance(action.transition, csr_array) for action in large.menu("here"))
 
     agent = make_agent("efe", large, horizon=2)
     score = rhoplan.evaluate(large, agent, max_steps=4)

@@ -206,7 +206,7 @@ def test_docstrings_are_plain_text() -> None:
 
 
 def test_signatures_have_short_types() -> None:
-    long = "(a: TypeAliasForwardRef('Array') | None, b: tuple[~rhoplan.model.problem.Factor, ...] = <factory>)"
+    long = "(a: TypeAliasForwardRef('Array') | None, b: tuple[~rhoplan.model.pomdp.Factor, ...] = <factory>)"
     assert docstrings.short_types(long) == "(a: Array | None, b: tuple[Factor, ...] = ...)"
 
 

@@ -355,8 +355,8 @@ def test_errors_travel_between_processes_with_all_they_carry() -> None:
 
 
 MUST = {
-    "model/check.py",
-    "model/observe_then_commit.py",
+    "model/validate.py",
+    "model/diagnostic.py",
     "agents/agent.py",
     "planning/objective.py",
     "agents/registry.py",

@@ -22,8 +22,8 @@ from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.evaluation.steps import policy_steps
-from rhoplan.model.observe_then_commit import Done, FlatMenu
-from rhoplan.model.problem import END, Action, Array, Factor
+from rhoplan.model.diagnostic import Done, FlatMenu
+from rhoplan.model.pomdp import END, Action, Array, Factor
 from rhoplan.planning.certified.solve import solve
 from rhoplan.present.content import make_report
 from serving import PATIENCE

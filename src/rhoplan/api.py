@@ -25,9 +25,10 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.formats import FORMATS, parse_problem, read_problem
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.writer import model_record, write_model
-from rhoplan.model import check, limited
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import Problem
+from rhoplan.model import horizon as horizons
+from rhoplan.model import validate
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solution import Progress
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import Policy
@@ -114,7 +115,7 @@ def check_problem(problem: ProblemLike) -> None:
 
     Visits the observable states nearest to the initial one, at most `rhoplan.model.limits.MOST_MENUS` of them.
     """
-    check.check_problem(resolve_problem(problem))
+    validate.check_problem(resolve_problem(problem))
 
 
 def with_horizon(problem: ProblemLike, actions: int) -> Problem:
@@ -122,7 +123,7 @@ def with_horizon(problem: ProblemLike, actions: int) -> Problem:
 
     A first observation that is free and takes no time is not counted. Rule agents and the leaf value are left out.
     """
-    return limited.with_horizon(resolve_problem(problem), actions)
+    return horizons.with_horizon(resolve_problem(problem), actions)
 
 
 def solve(

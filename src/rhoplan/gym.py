@@ -39,7 +39,7 @@ from rhoplan.belief.belief import Belief
 from rhoplan.belief.draws import draw_state
 from rhoplan.errors import MissingExtra
 from rhoplan.evaluation.environment import Environment
-from rhoplan.model.problem import END, Action, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Problem, Visible
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 try:

@@ -12,8 +12,8 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.named import Agent
 from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, WrongKind
-from rhoplan.model import limited
-from rhoplan.model.problem import Problem
+from rhoplan.model import horizon as horizons
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import FunctionPolicy, Policy
 from rhoplan.solutions import Solution
@@ -47,12 +47,12 @@ def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
 
 def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:
     """`problem` and `world` with the horizon of the problem that `policy` was made for."""
-    horizon = limited.horizon_of(policy.problem)
-    if horizon is None or limited.horizon_of(problem) is not None:
+    horizon = horizons.horizon_of(policy.problem)
+    if horizon is None or horizons.horizon_of(problem) is not None:
         return problem, world
-    if world is not None and limited.horizon_of(world) is None:
-        world = limited.with_horizon(world, horizon)
-    return limited.with_horizon(problem, horizon), world
+    if world is not None and horizons.horizon_of(world) is None:
+        world = horizons.with_horizon(world, horizon)
+    return horizons.with_horizon(problem, horizon), world
 
 
 def names(policies: Sequence[PolicyLike]) -> list[str]:

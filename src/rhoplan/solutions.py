@@ -22,9 +22,9 @@ from rhoplan.errors import AgentError, LimitError, NotAvailable, ProblemError
 from rhoplan.files import replacing
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.policy_writer import write_policy
-from rhoplan.model.limited import Left, horizon_of, with_horizon
+from rhoplan.model.horizon import Left, horizon_of, with_horizon
 from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.problem import Action, Problem
+from rhoplan.model.pomdp import Action, Problem
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified import saved
 from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult

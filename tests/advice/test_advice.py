@@ -24,7 +24,7 @@ from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
 from rhoplan.errors import EvidenceError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from serving import PATIENCE

@@ -17,7 +17,7 @@ from rhoplan.advice.parts import BASIC, NAMES, parts
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.app.records import advice_record, part_record
-from rhoplan.model.observe_then_commit import FlatMenu
+from rhoplan.model.diagnostic import FlatMenu
 from rhoplan.problems.registry import WORKED_MODELS
 from weak import weak_tests
 

@@ -18,7 +18,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.api import evaluate, simulate
 from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
 

@@ -14,7 +14,7 @@ from rhoplan.advice.idle import idle_tests
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.present.content import check_reportable
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from serving import PATIENCE

@@ -8,7 +8,7 @@ import pytest
 import rhoplan
 from rhoplan.advice import second
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.observe_then_commit import Commit, observe_then_commit
+from rhoplan.model.diagnostic import Commit, observe_then_commit
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])

@@ -20,7 +20,7 @@ from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
 from weak import weak_tests

@@ -20,7 +20,7 @@ from rhoplan.agents.agent import make_adviser
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import EvidenceError, ModelFileError
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.problems.registry import make
 
 TWO = """

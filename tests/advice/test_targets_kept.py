@@ -17,9 +17,9 @@ from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.advice.words import percent
 from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
+from rhoplan.io.constraints import read_targets
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.problem import Problem
-from rhoplan.model.targets import read_targets
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.constrained import AdditiveCriterion, ColumnGeneration, Constraint, Mixture
 from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS, make

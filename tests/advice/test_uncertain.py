@@ -23,7 +23,7 @@ from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.batch import ParameterBatch
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import WORKED_MODELS, make

@@ -27,7 +27,7 @@ from rhoplan.app.cli import group
 from rhoplan.app.records import describe
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.check import check_problem
+from rhoplan.model.validate import check_problem
 from rhoplan.planning import tree_search
 from rhoplan.planning.policy import Policy, PolicyOnGraph
 from rhoplan.planning.utility import FunctionUtility

@@ -14,7 +14,7 @@ from coded import CODED
 from rhoplan.advice.carried import carry
 from rhoplan.agents.agent import make_adviser
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.carry.card import card_page, make_card
 from rhoplan.present.carry.page import carried_page
 from rhoplan.present.origin import origin_of

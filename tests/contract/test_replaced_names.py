@@ -59,7 +59,7 @@ REPLACED = {
 REUSED = {"Decision": ("Recommendation", "")}
 """Names that later mean something else: `Decision` is to be what `Commit` is."""
 
-OUTSIDE = {"Sparse": ("scipy.sparse", "csr_array", MODELS)}
+OUTSIDE = {"Sparse": ("scipy.sparse", "csr_array", "")}
 """Names that another package replaces."""
 
 BEFORE = """

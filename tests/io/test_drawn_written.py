@@ -7,8 +7,8 @@ import pytest
 
 import rhoplan
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.payments import mean_payment
-from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Factor, Problem, Visible
+from rhoplan.model.transitions import mean_payment
 from test_general_file import written_and_read
 
 NONE, SAME, BY_OUTCOME, NOTHING, NOTHING_BY_OUTCOME = range(5)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+import rhoplan
 from rhoplan.errors import ModelFileError
 from rhoplan.io.foreign import PER_CHARACTER, UNWRITTEN, Budget
 from rhoplan.io.formats import parse_problem
@@ -14,7 +16,6 @@ from rhoplan.io.general import GeneralReader
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.tree import MOST_DIRECTIVES, MOST_REPEATED, Tree, parse_tree
 from rhoplan.model.limits import MOST_ACTIONS
-from rhoplan.model.order import possible, waiting_in_a_circle
 
 TWO, COMMITS = "states: [a, b]\npositive: b\n", "commits: {x: [1, 0], y: [0, 1]}\n"
 RATES = "cost: 1, sensitivity: 1, specificity: 1"
@@ -198,11 +199,24 @@ def test_line_ends_of_other_systems_are_read(prepare: Callable[[str], str]) -> N
 
 
 def test_what_a_panel_brings_frees_those_who_wait_for_it() -> None:
-    assert possible({"panel": (), "late": ("part",), "never": ("none",)}, {"panel": ("part",)}) == {
-        "panel", "part", "late",
-    }  # fmt: skip
-    assert waiting_in_a_circle({"a": ("b",), "b": ("c", "d"), "c": (), "d": ("b",)}) == ["b", "d"]
-    assert waiting_in_a_circle({"a": ("b",), "b": ()}) == []
+    rates = np.array([[0.9, 0.1], [0.2, 0.8]])
+    one, other = (rhoplan.Test(name, 1.0, ("no", "yes"), rates, repeatable=False) for name in ("one", "other"))
+    late = rhoplan.Test("late", 1.0, ("no", "yes"), rates, after=("one",))
+    commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
+    made = {"commits": commits, "parts": (one, other)}
+    assert rhoplan.observe_then_commit("p", ("a", "b"), tests=(rhoplan.panel("both", 1.0, (one, other)), late), **made)
+    with pytest.raises(rhoplan.ProblemError) as raised:
+        rhoplan.observe_then_commit("p", ("a", "b"), tests=(late,), **made)
+    assert raised.value.code == "test-order-cycle"
+
+
+def test_tests_that_wait_for_one_another_are_named() -> None:
+    tests = "tests:\n" + "".join(
+        f"  {name}: {{{RATES}, after: [{after}]}}\n" for name, after in (("a", "b"), ("b", "d"), ("d", "b"))
+    )
+    with pytest.raises(ModelFileError, match=r"\(b, d\)") as raised:
+        parse_problem(f"{TWO}{tests}{COMMITS}", file="circle.yaml", language="yaml")
+    assert raised.value.code == "test-order-cycle"
 
 
 @pytest.mark.parametrize(("more", "refused"), [(0, False), (1, True)])

@@ -10,7 +10,7 @@ import pytest
 import rhoplan
 from rhoplan.io import drn
 from rhoplan.io.drn import parse_drn
-from rhoplan.model.sparse import as_dense
+from rhoplan.model.transitions import dense
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve
@@ -62,7 +62,7 @@ def test_each_action_says_of_its_own_states_what_the_file_says(monkeypatch: pyte
             assert mine.likelihood[: len(here)].tolist() == whole.likelihood[here].tolist()
             assert mine.transition is not None
             assert whole.transition is not None
-            small, large = (as_dense(one.transition, len(one.outcomes)) for one in (mine, whole))  # type: ignore[arg-type]
+            small, large = (dense(one.transition, len(one.outcomes)) for one in (mine, whole))  # type: ignore[arg-type]
             for outcome, seen in enumerate(mine.outcomes):
                 for place, number in enumerate(here):
                     there = inside[seen]

@@ -15,7 +15,7 @@ from rhoplan.belief.situation import available, branch, initial
 from rhoplan.io.policy_writer import undominated, write_policy
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.problem import END, Array
+from rhoplan.model.pomdp import END, Array
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from test_pomdpx_files import table, whole

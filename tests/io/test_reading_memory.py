@@ -13,7 +13,8 @@ from rhoplan.errors import ModelFileError
 from rhoplan.io import pomdpx
 from rhoplan.io.assemble import Rounding, assembled
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.model.joint import Ways
+from rhoplan.model.pomdp import Action
+from rhoplan.model.transitions import Ways
 
 
 def most_memory(work: Callable[[], object]) -> int:
@@ -35,7 +36,8 @@ def test_an_action_with_many_outcomes_takes_memory_by_its_ways_alone(told: bool)
         shows[0, 1] -= 0.5 / outcomes
     ways = Ways.of(np.full((states, states), 1 / states), shows)
     assert len(ways.chance) == states * states * outcomes
-    assert most_memory(lambda: ways.action("go", ("o",) * outcomes, ("here",) * outcomes)) < 150 * len(ways.chance)
+    names, targets = ("o",) * outcomes, ("here",) * outcomes
+    assert most_memory(lambda: Action.from_ways("go", ways, names, targets)) < 150 * len(ways.chance)
 
 
 def test_ways_of_an_action_are_gone_when_those_of_the_next_are_made() -> None:

@@ -26,12 +26,12 @@ from rhoplan.io import (
     xml,
 )  # fmt: skip
 from rhoplan.io.model_file import parse_model
-from rhoplan.model import blocks, limits
+from rhoplan.model import factored, limits
 
 PAGE = Path(__file__).parents[2] / "docs" / "problem-files.md"
 OURS = [
     tree.LARGEST_FILE, tree.DEEPEST_TREE, tree.MOST_REPEATED, tree.MOST_DIRECTIVES, limits.MOST_ACTIONS,
-    general.MOST_OFFERED, blocks.MOST_STATES, reader.MOST_JOINT, shorthands.LARGEST_COUNT, limits.LARGEST_HORIZON,
+    general.MOST_OFFERED, factored.MOST_STATES, reader.MOST_JOINT, shorthands.LARGEST_COUNT, limits.LARGEST_HORIZON,
     general.LARGEST_CAP, general_writer.MOST_PLACES, general_writer.MOST_NUMBERS, pomdp_writer.MOST_STATES,
     foreign.LARGEST_FILE, foreign.MOST_NUMBERS, foreign.UNWRITTEN, foreign.FACTORED, foreign.LONGEST_COUNT,
     pomdpx_network.MOST_VARIABLES, pomdpx_tables.MOST_AXES - 1, pomdpx_tables.DEEPEST_DIAGRAM, xml.MOST_ELEMENTS,

@@ -13,8 +13,8 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.api import evaluate
 from rhoplan.learning import ahead as module
 from rhoplan.learning.replay import replay
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import Problem
 
 
 def problem(**rules) -> Problem:

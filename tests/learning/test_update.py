@@ -19,7 +19,7 @@ from rhoplan.learning.choices import Choice, Grid
 from rhoplan.learning.learning import learn
 from rhoplan.learning.table import Table, read_table, table_of
 from rhoplan.learning.update import update
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 pytest.importorskip("sklearn", reason="learning comes with the extra rhoplan[learn]")
 

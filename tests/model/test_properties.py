@@ -15,7 +15,7 @@ from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
 from rhoplan.agents.agent import make_agent
 from rhoplan.evaluation.steps import policy_steps
-from rhoplan.model.limited import with_horizon
+from rhoplan.model.horizon import with_horizon
 from rhoplan.planning.routing.full_information import full_information_bound
 from rhoplan.present.content import check_reportable
 

@@ -14,9 +14,9 @@ from rhoplan.api import evaluate
 from rhoplan.belief.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.check import check_problem
-from rhoplan.model.problem import Factor, Problem
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.pomdp import Factor, Problem
+from rhoplan.model.validate import check_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.symmetry import state_symmetries
 

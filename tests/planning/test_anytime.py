@@ -27,7 +27,7 @@ from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.gym import ProblemEnv
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.rates import InformationRate

@@ -7,7 +7,7 @@ import pytest
 
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective

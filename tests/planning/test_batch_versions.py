@@ -13,7 +13,7 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 

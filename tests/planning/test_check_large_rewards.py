@@ -10,7 +10,7 @@ import pytest
 import rhoplan
 from rhoplan.belief.situation import initial
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solve import solve
 from seeming import made
 from serving import PATIENCE

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from every_plan import Array, Small, Trial, cheapest_mix, count, lower_edge, plans, undominated
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.constrained import (
     AdditiveCriterion,
     ColumnGeneration,

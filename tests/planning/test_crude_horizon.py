@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve

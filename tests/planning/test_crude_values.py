@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.certified import crude
 from rhoplan.planning.certified.crude import Crude, crude_bounds, for_ever
 

@@ -11,7 +11,7 @@ import pytest
 
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import EvidenceError
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.asked import Asked
 
 pytest.importorskip("numba", reason="solving general problems needs numba")

@@ -14,7 +14,7 @@ import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import initial
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.problem import END, Action, CachedMenu, Problem
+from rhoplan.model.pomdp import END, Action, CachedMenu, Problem
 from rhoplan.planning.certified.errands import ErrandPlan
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes

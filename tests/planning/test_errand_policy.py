@@ -13,7 +13,7 @@ import pytest
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import Situation, branch, initial, observe_all
-from rhoplan.model.problem import END
+from rhoplan.model.pomdp import END
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy

@@ -7,8 +7,9 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
-from rhoplan.model.problem import Action
-from rhoplan.model.sparse import Sparse
+from scipy.sparse import csr_array
+
+from rhoplan.model.pomdp import Action
 from rhoplan.planning.certified.pointbased.records import entry_count, factor_entries
 
 
@@ -20,8 +21,7 @@ def test_entries_are_likelihood_times_change_however_that_is_kept(kept: str, by_
     change = rng.dirichlet(np.ones(4), (3, 4) if by_outcome else 4) * (
         rng.random((3, 4, 4) if by_outcome else (4, 4)) < 0.6
     )
-    rows, columns = np.nonzero(change.reshape(-1, 4))
-    sparse = Sparse.of(change.shape, rows, columns, change.reshape(-1, 4)[rows, columns])
+    sparse = csr_array(change.reshape(-1, 4))
     names = ("x", "y", "z")
     action = Action("go", np.zeros(4), likelihood, names, names, 0, change if kept == "dense" else sparse)
     found, entries = np.zeros((4, 3, 4)), factor_entries(action)

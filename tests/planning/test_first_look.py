@@ -16,9 +16,9 @@ from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.pomdpx import parse_pomdpx
 from rhoplan.io.writer import write_model
-from rhoplan.model.check import check_problem
-from rhoplan.model.limited import horizon_of, with_horizon
-from rhoplan.model.problem import Menu, Visible
+from rhoplan.model.horizon import horizon_of, with_horizon
+from rhoplan.model.pomdp import Menu, Visible
+from rhoplan.model.validate import check_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.full_information import full_information_bound
 from rhoplan.present.policy_plot import plot_policy

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.mixing import mixture
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.graph import (

@@ -12,7 +12,7 @@ import rhoplan
 pytest.importorskip("numba", reason="grids are an extra")
 
 from rhoplan.belief.information import entropy, information, update
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, start_tuples, start_value
 from rhoplan.planning.certified.lattice.check import check_grids
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined

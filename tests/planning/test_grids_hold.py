@@ -11,10 +11,11 @@ from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="grids are an extra")
 
+from scipy.sparse import csr_array
+
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation
-from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import END, Action, Array, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of
 from rhoplan.planning.certified.lattice.grid import contract, corners, find_point, neutral, refined, rows_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, _through
@@ -212,9 +213,7 @@ OTHERS = {
     "end": replace(LOOK, leads_to=(END, END)),
     "change": replace(LOOK, transition=np.array([[0.5, 0.5], [0.0, 1.0]])),
     "other change": replace(LOOK, transition=np.array([[0.25, 0.75], [0.0, 1.0]])),
-    "sparse change": replace(
-        LOOK, transition=Sparse.of((2, 2), np.array([0, 1]), np.array([1, 0]), np.array([1.0, 1.0]))
-    ),
+    "sparse change": replace(LOOK, transition=csr_array([[0.0, 1.0], [1.0, 0.0]])),
 }
 
 

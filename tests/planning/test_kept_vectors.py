@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import rhoplan
-from rhoplan.model.problem import Action, Array
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import Action, Array
 from rhoplan.planning.certified.pointbased.records import compile_problem, entry_count, factor_entries
 from rhoplan.planning.certified.pointbased.solve import Search
 from rhoplan.planning.certified.solved import SolvedPolicy, policy_of
@@ -54,8 +54,7 @@ def test_steps_are_counted_with_the_outcomes_that_their_states_can_give() -> Non
     moves /= moves.sum(axis=1, keepdims=True)
     names = tuple(f"o{number}" for number in range(outcomes))
     for table in (moves, np.stack([moves] * outcomes)):
-        rows, columns = np.nonzero(table.reshape(-1, states))
-        change = Sparse.of(table.shape, rows, columns, table.reshape(-1, states)[rows, columns])
+        change = csr_array(table.reshape(-1, states))
         action = Action("go", np.zeros(states), shows, names, ("here",) * outcomes, transition=change)
         rows, seen, after, chance = factor_entries(action)
         assert entry_count(action) == len(rows) == 2 * np.count_nonzero(moves)

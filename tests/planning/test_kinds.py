@@ -14,7 +14,7 @@ import rhoplan
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.io.policy_writer import write_policy
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.model.problem import Ids, Problem
+from rhoplan.model.pomdp import Ids, Problem
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
 

@@ -13,8 +13,8 @@ from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.validate import checked
 from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined, rows_of, spread

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.problem import Action, Factor, FixedMenu, Problem
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import Action, Factor, FixedMenu, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve
@@ -148,8 +148,7 @@ def test_the_last_resort_is_the_same_where_few_states_follow_each(by_outcome):
     likelihood, reward = rng.dirichlet(np.ones(2), (2, 3)), rng.normal(size=(2, 3))
 
     def by_entries(dense):
-        rows, columns = np.nonzero(dense.reshape(-1, 3))
-        return Sparse.of(dense.shape, rows, columns, dense.reshape(-1, 3)[rows, columns])
+        return csr_array(dense.reshape(-1, 3))
 
     def made(written):
         actions = tuple(

@@ -11,7 +11,7 @@ from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.situation import branch, initial
-from rhoplan.model.panels import panel
+from rhoplan.model.diagnostic import panel
 from rhoplan.planning.certified.solve import solve, usual_method
 from rhoplan.planning.many import search
 from rhoplan.planning.many.tables import CeilingMaker

@@ -13,7 +13,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import score
 from rhoplan.evaluation.steps import Step, policy_steps
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight

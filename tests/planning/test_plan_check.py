@@ -7,7 +7,7 @@ import pytest
 
 import rhoplan
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.certified.solve import solve
 from seeming import made
 

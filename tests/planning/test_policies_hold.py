@@ -11,7 +11,7 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.situation import initial, observe_all
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solution import SolveResult
 from rhoplan.planning.certified.solve import solve

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 

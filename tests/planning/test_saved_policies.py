@@ -12,10 +12,10 @@ import pytest
 import rhoplan
 from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, ProblemError
-from rhoplan.model.limited import Left, horizon_of
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.horizon import Left, horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.asked import check_about_states, check_asked, spelt, unbeaten
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy, saved_horizon

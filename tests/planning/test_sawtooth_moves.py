@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("numba", reason="the point-based solver is an extra")
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning.certified.pointbased.above import fall_anew, lower_upper
 from rhoplan.planning.certified.pointbased.graph import (
     BASE,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhoplan.model.problem import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, Action, Factor, Problem
 from rhoplan.planning.routing import decomposition
 from rhoplan.planning.routing import site_graph as module
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best, going_on_costs

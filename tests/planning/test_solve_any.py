@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import rhoplan
 from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
@@ -15,7 +16,7 @@ from rhoplan.api import simulate
 from rhoplan.app.cli import _guarded
 from rhoplan.belief.situation import initial, observe
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -112,9 +113,7 @@ def test_a_sparse_change_is_solved_like_a_dense_one() -> None:
     actions = tuple(
         Action(
             a.name, a.reward, a.likelihood, a.outcomes, a.leads_to,
-            transition=None if a.transition is None else rhoplan.Sparse.of(
-                (2, 2), np.repeat([0, 1], 2), np.tile([0, 1], 2), np.asarray(a.transition).ravel()
-            ),
+            transition=None if a.transition is None else csr_array(np.asarray(a.transition)),
         )
         for a in problem.menu(problem.start)
     )  # fmt: skip

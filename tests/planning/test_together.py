@@ -10,7 +10,7 @@ import pytest
 
 import rhoplan
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.general import General, checking
 from rhoplan.planning.certified.solution import SolveResult

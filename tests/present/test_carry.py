@@ -25,7 +25,7 @@ from rhoplan.app.cli import main
 from rhoplan.belief.situation import UNKNOWN
 from rhoplan.errors import LimitError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.carry.card import card_page, make_card
 from rhoplan.present.carry.page import carried_page
 from rhoplan.present.content import make_report

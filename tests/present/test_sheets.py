@@ -11,7 +11,7 @@ import pytest
 
 from rhoplan.advice.pathway import Step, pathway
 from rhoplan.agents.agent import make_agent
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
 from rhoplan.present.drawing import TEXT, Drawing, _broken, _long
 from rhoplan.present.sheets import HEIGHT, IN_TABLE, WIDTH, sheets
 from rhoplan.present.telling import as_mermaid, as_text

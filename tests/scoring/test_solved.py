@@ -15,7 +15,7 @@ from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import simulate
 from rhoplan.app.cli.solve import solve_command
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")

@@ -15,7 +15,7 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.belief_set import BeliefSet, rounded
 from rhoplan.graph.row_index import RowIndex, row_keys
 from rhoplan.graph.ties import first_best
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.planning.lookahead import LookaheadOnGraph
 
 SPECS = ("tiger", "diagnosis", "chest-pain", "drilling", "navigation", "rocksample:n=5,k=3", "inspection:n=3")

@@ -17,7 +17,7 @@ from rhoplan.evaluation import criteria, exact
 from rhoplan.evaluation.exact import score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
 from rhoplan.model.tally import Tally
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.lookahead import LookaheadOnGraph

@@ -17,7 +17,7 @@ from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief.information import entropy, update
 from rhoplan.belief.situation import Situation, initial
-from rhoplan.model.problem import END, Array, Problem, Visible
+from rhoplan.model.pomdp import END, Array, Problem, Visible
 from rhoplan.problems.registry import make
 
 PUBLISHED = (

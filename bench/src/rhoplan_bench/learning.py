@@ -33,8 +33,8 @@ from rhoplan.learning.learning import learn
 from rhoplan.learning.plan import Plan, parse_plan, read_plan
 from rhoplan.learning.replay import replay
 from rhoplan.learning.table import Table, read_table, table_of
-from rhoplan.model.observe_then_commit import Commit
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.diagnostic import Commit
+from rhoplan.model.pomdp import Array, Ids
 
 PARTS = ("cube", "coverage", "noise", "speed")
 

@@ -26,8 +26,8 @@ from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.io.model_file import write_model
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import search
 

@@ -21,7 +21,7 @@ import numpy as np
 from rhoplan.errors import RhoplanError
 from rhoplan.io.arrays import from_arrays
 from rhoplan.io.formats import read_problem
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.clock import COMPILING

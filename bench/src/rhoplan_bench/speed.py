@@ -19,7 +19,7 @@ from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import AGENTS, make_agent
 from rhoplan.api import evaluate, simulate
 from rhoplan.belief.information import entropy
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make

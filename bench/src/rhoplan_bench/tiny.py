@@ -17,7 +17,7 @@ from typing import Any
 
 from rhoplan.errors import RhoplanError
 from rhoplan.io.formats import read_problem
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan_bench.sarsop import PRECISION
 from rhoplan_bench.solvers import ENDINGS, warm, warm_up

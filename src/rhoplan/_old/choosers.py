@@ -26,7 +26,7 @@ from rhoplan.agents.planners import (
 from rhoplan.belief.belief import Belief
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import NotAvailable
-from rhoplan.model.problem import Array, Ids, Leaf, Problem, Rule
+from rhoplan.model.pomdp import Array, Ids, Leaf, Problem, Rule
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner

@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import distinct, grown
 from rhoplan._old.ties import choose
-from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.model.pomdp import Array, Ids, Leaf
 from rhoplan.planning.utility import Information, Utility
 
 

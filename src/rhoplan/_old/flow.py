@@ -26,7 +26,7 @@ from rhoplan._old.merging import distinct, numbered
 from rhoplan._old.worlds import Ending, World
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import impossible
-from rhoplan.model.problem import END, Action, Array, Ids
+from rhoplan.model.pomdp import END, Action, Array, Ids
 
 NEGLIGIBLE = 1e-17
 """Mass at one place at one step below which it is no longer followed, unless so much is at stake there that it

@@ -6,7 +6,6 @@ observe-then-commit problems, in the agent's own world.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +14,7 @@ from rhoplan._old.flow import Flow
 from rhoplan._old.graph import DEFAULT_NODE_LIMIT, Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed for people."""
@@ -31,11 +29,11 @@ class Followed:
     def __init__(self, policy: GraphPolicy, node: int | None = None, *, cap: int | None = None) -> None:
         self.policy, self.graph = policy, policy.graph
         self.node = self.graph.root if node is None else node
-        self.amounts: list[Fraction] = [Fraction(0)]
-        self._places: dict[Fraction, int] = {Fraction(0): 0}
+        self._spent, self._places = [0], {0: 0}
         steps = self.graph.problem.cap if cap is None else cap
         flow = Flow(policy, nodes=[self.node], cap=steps, relabel=self._spend, least=NEGLIGIBLE)
         self.layers = tuple(flow)
+        self.amounts = [spent / self.graph.problem.flat.minor_units for spent in self._spent]
 
     @property
     def first(self) -> str:
@@ -85,15 +83,16 @@ class Followed:
         return found
 
     def _spend(self, label: Ids, node: Ids, slot: Ids) -> Ids:
-        """Labels of what is spent after one more test, exact as the decimals that people wrote."""
+        """Labels of what is spent after one more test, in minor units."""
+        menu = self.graph.problem.flat
         prices = -self.graph.reward[node, slot]
         result = np.empty_like(label)
         pairs = np.stack([label.astype(float), prices])
         for pair in np.unique(pairs, axis=1).T:
-            total = self.amounts[int(pair[0])] + written(float(pair[1]))
+            total = self._spent[int(pair[0])] + menu.in_minor_units(float(pair[1]))
             if total not in self._places:
-                self._places[total] = len(self.amounts)
-                self.amounts.append(total)
+                self._places[total] = len(self._spent)
+                self._spent.append(total)
             result[(label == pair[0]) & (prices == pair[1])] = self._places[total]
         return result
 

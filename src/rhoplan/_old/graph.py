@@ -28,7 +28,7 @@ from rhoplan._old.ties import choose
 from rhoplan.belief.information import entropy, gain, predict
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
@@ -85,31 +85,23 @@ class Graph:
 
     def node(self, situation: Situation) -> int:
         """The node of `situation`, made if it is new."""
-        logs = [[situation.log_belief(factor)] for factor in range(len(situation.beliefs))]
         beliefs = tuple(belief[None, :] for belief in situation.beliefs)
-        return int(self.nodes([situation.visible], beliefs, logs)[0])
+        return int(self.nodes([situation.visible], beliefs)[0])
 
     def nodes(
         self,
         visibles: Sequence[Visible],
         beliefs: tuple[Array, ...],
-        logs: Sequence[Sequence[Array | None]] | None = None,
     ) -> Ids:
-        """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor.
-
-        logs: per factor, for each situation the logs of its belief where floats cannot hold it.
-        """
+        """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor."""
         visible = np.array([self._visible_id(visible) for visible in visibles], dtype=np.int64)
-        known = [None] * len(beliefs) if logs is None else logs
-        ids = [table.intern(held, log) for table, held, log in zip(self.tables, beliefs, known, strict=True)]
+        ids = [table.intern(held) for table, held in zip(self.tables, beliefs, strict=True)]
         return self._intern(np.stack([visible, *ids], axis=1))
 
     def situation(self, node: int) -> Situation:
         """The situation that `node` stands for."""
         beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
-        logs = tuple(table.logs(i) for table, i in zip(self.tables, self.belief[node].tolist(), strict=True))
-        known = logs if any(one is not None for one in logs) else ()
-        return Situation(self.visibles[self.visible[node]], beliefs, known)
+        return Situation(self.visibles[self.visible[node]], beliefs)
 
     def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
         """Beliefs (n, S) about one factor at `nodes`."""
@@ -225,8 +217,7 @@ class Graph:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""
         fresh = Graph(self.problem, node_limit=self.node_limit)
         beliefs = tuple(self.beliefs(nodes, factor) for factor in range(len(self.tables)))
-        logs = [[table.logs(i) for i in self.belief[nodes, f].tolist()] for f, table in enumerate(self.tables)]
-        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs, logs)
+        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs)
 
     # -- growing --------------------------------------------------------------------------------------------------
 

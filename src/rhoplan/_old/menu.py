@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.model.observe_then_commit import Test, best_commits
-from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.diagnostic import Test, best_commits
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
 
 MANY_STATES = 256
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 Keys: TypeAlias = NDArray[np.uint64]
 Number = TypeVar("Number", bound=np.generic)

@@ -14,7 +14,7 @@ from rhoplan._old.ties import ranked
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.information import coupling
-from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.model.pomdp import Action, Array, Ids
 from rhoplan.planning.recommendation import ActionValue
 
 UNDECIDED = -9

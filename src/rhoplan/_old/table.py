@@ -8,20 +8,15 @@ opposite tokens, outcomes that say the same carry the same token, and an outcome
 Tokens are 128 bits, drawn anew in each process. Two different items of evidence have the same sum only by a chance of
 2^-128 (times 4 for each factor of two that all their counts differ by), whatever the model: among the six million
 situations that a graph may hold, by one below 1e-20.
-
-Where evidence makes a state too improbable for a float, its log is kept beside the belief: it is not ruled out, and
-evidence for it brings it back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from rhoplan._old.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
-from rhoplan.belief.information import LOG_TINY, TINY, entropy, underflows, update, update_logs
-from rhoplan.model.problem import Action, Array, Factor, Ids
+from rhoplan.belief.information import FLOOR, entropy, update
+from rhoplan.model.pomdp import Action, Array, Factor, Ids
 
 LOG_DIGITS = 12
 """Decimals to which log likelihood ratios must agree to count as the same evidence; noise is near 1e-15."""
@@ -40,7 +35,6 @@ class BeliefTable:
         self._beliefs: Array = np.empty((0, 0))
         self._entropy: Array = np.empty(0)
         self._turn: Ids = np.empty(0, dtype=np.int64)
-        self._logs: dict[int, Array] = {}
         self._least = 1.0
         self._evidence: Keys = np.empty(0, dtype=np.uint64)
         self._proof: Keys = np.empty(0, dtype=np.uint64)
@@ -58,21 +52,9 @@ class BeliefTable:
     def entropy(self) -> Array:
         return self._entropy[: self.size]
 
-    def logs(self, belief: int) -> Array | None:
-        """Logs (S,) of a belief that holds a probability too small for floats; None of any other."""
-        return self._logs.get(belief)
-
-    def intern(self, beliefs: Array, logs: Sequence[Array | None] | None = None) -> Ids:
-        """Id (n,) of each belief (n, S); logs: of each belief, or None, where floats cannot hold it."""
-        small = np.flatnonzero(((beliefs > 0) & (beliefs < TINY)).any(axis=1)).tolist()
-        if not small and (logs is None or all(one is None for one in logs)):
-            return self._intern(beliefs)
-        with np.errstate(divide="ignore"):
-            every = np.log(beliefs)
-        for place, one in enumerate(logs or ()):
-            if one is not None:
-                every[place] = one
-        return self._intern_logs(every)
+    def intern(self, beliefs: Array) -> Ids:
+        """Id (n,) of each belief (n, S)."""
+        return self._intern(beliefs)
 
     def follow(self, ids: Ids, action: Action) -> tuple[Array, Ids]:
         """Probability (n, O) of each outcome of `action` at beliefs `ids`, and the id (n, O) of the belief after it.
@@ -81,18 +63,9 @@ class BeliefTable:
         """
         if action.transition is None and len(action.outcomes) == 1:
             return np.ones((len(ids), 1)), ids[:, None]
-        if self._least * action.least_likelihood >= TINY:
-            return self._follow(ids, action)
-        careful = underflows(self.beliefs[ids], action) | np.array([i in self._logs for i in ids.tolist()], dtype=bool)
-        probability = np.empty((len(ids), len(action.outcomes)))
-        after = np.empty(probability.shape, dtype=np.int64)
-        probability[~careful], after[~careful] = self._follow(ids[~careful], action)
-        probability[careful], after[careful] = self._follow_logs(ids[careful], action)
-        return probability, after
-
-    def _follow(self, ids: Ids, action: Action) -> tuple[Array, Ids]:
         beliefs = self.beliefs[ids]
-        if action.transition is not None:
+        # Floors depend on the order of observations: then a belief is found by its numbers, not by its evidence.
+        if action.transition is not None or self._least * action.least_likelihood < FLOOR:
             probability, posterior = update(beliefs, action)
             after = np.full(probability.shape, -1)
             after[probability > 0] = self._intern(posterior[probability > 0])
@@ -118,35 +91,9 @@ class BeliefTable:
         after[possible] = self._memo_ids[places]
         return probability, after
 
-    def _follow_logs(self, ids: Ids, action: Action) -> tuple[Array, Ids]:
-        """As `follow`, where a probability may become too small for floats."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(self.beliefs[ids])
-        for row, belief in enumerate(ids.tolist()):
-            logs[row] = self._logs.get(belief, logs[row])
-        probability, posterior = update_logs(logs, action)
-        after = np.full(probability.shape, -1)
-        after[np.isfinite(probability)] = self._intern_logs(posterior[np.isfinite(probability)])
-        return np.exp(probability), after
-
-    def _intern_logs(self, logs: Array) -> Ids:
-        """Id (n,) of each belief, given by its logs (n, S)."""
-        beliefs = np.exp(logs)
-        tiny = (logs < LOG_TINY) & (logs > -np.inf)
-        ids = self._intern(np.where(tiny, 0.0, beliefs), signs=np.where(tiny, logs, beliefs))
-        for row in np.flatnonzero(tiny.any(axis=1)).tolist():
-            self._logs.setdefault(int(ids[row]), logs[row])
-        if tiny.any():
-            self._least = 0.0
-        return ids
-
-    def _intern(self, beliefs: Array, evidence: tuple[Keys, Keys] | None = None, signs: Array | None = None) -> Ids:
-        """Id (n,) of each belief (n, S); evidence: key (n,) and proof (n,) under which it was found, if by evidence.
-
-        signs (n, S): what beliefs are recognised by where floats cannot hold them: logs, which are negative, in the
-        place of probabilities that are too small.
-        """
-        rows = rounded(beliefs if signs is None else signs)
+    def _intern(self, beliefs: Array, evidence: tuple[Keys, Keys] | None = None) -> Ids:
+        """Id (n,) of each belief (n, S); evidence: key (n,) and proof (n,) under which it was found, if by evidence."""
+        rows = rounded(beliefs)
         turn = None
         if self.permutations is None:
             keys = row_keys(rows)
@@ -173,13 +120,7 @@ class BeliefTable:
 
     def _rows(self, ids: Ids) -> Keys:
         """What the beliefs `ids` are recognised by (n, S)."""
-        signs = self._beliefs[ids]
-        if self._logs:
-            for row, belief in enumerate(ids.tolist()):
-                if belief in self._logs:
-                    logs = self._logs[belief]
-                    signs[row] = np.where((logs < LOG_TINY) & (logs > -np.inf), logs, signs[row])
-        rows = rounded(signs)
+        rows = rounded(self._beliefs[ids])
         if self.permutations is None:
             return rows
         return np.take_along_axis(rows, self.permutations[self._turn[ids]], axis=1)

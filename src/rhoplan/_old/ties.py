@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 RELATIVE_TOLERANCE = 1e-12
 """Far above the rounding of a sum of thousands of terms (1e-16 each), far below what anybody means to tell apart."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rhoplan._old.flow import Chosen, Flow
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 if TYPE_CHECKING:
     from rhoplan._old.policy import GraphPolicy

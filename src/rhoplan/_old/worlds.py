@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan._old.graph import Graph
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.model.worlds import in_names_of
 
 

@@ -15,7 +15,7 @@ from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.questions import first_actions, plans_versions
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.batch import DecisionTree
 
 POINTS, FINER = 65, (75, 150, 300)

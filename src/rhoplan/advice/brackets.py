@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 
 CLOSE = 1e-6
 """Distance between the two sides of a change, as a share of its value; nothing is looked for in narrower gaps."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from fractions import Fraction
 
 from rhoplan._old.followed import Plans
 from rhoplan.advice.case import Adviser, without
@@ -19,8 +18,7 @@ from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import UNKNOWN, branch, observe
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 NOWHERE = -1
 """Where an arrow leads that the plan does not hold."""
@@ -46,7 +44,7 @@ class Place:
 
     first: First
     ahead: Ahead
-    price: Fraction | None
+    price: float | None
     after: tuple[int, ...]
     unknown: int
     unavailable: int
@@ -65,8 +63,8 @@ class Carried:
     problem: Problem
     agent: BoundAgent
     places: tuple[Place, ...]
-    amounts: tuple[Fraction, ...]
-    sums: dict[Fraction, tuple[int, ...]]
+    amounts: tuple[float, ...]
+    sums: dict[float, tuple[int, ...]]
     covers: int | None
     smallest: float
     model: Problem
@@ -97,7 +95,7 @@ def carry(
         )
     walk = _Walk(adviser, smallest, most, room)
     places = tuple(walk.place(key) for key in walk.keys)
-    amounts, sums = _spending(places, problem.cap, written(adviser.spent))
+    amounts, sums = _spending(places, problem, adviser.spent)
     return Carried(problem, adviser.agent, places, amounts, sums, walk.covers, smallest, model, standing)
 
 
@@ -193,7 +191,7 @@ class _Walk:
         return Place(
             first=first,
             ahead=ahead,
-            price=None if cost is None else written(cost),
+            price=cost,
             after=after,
             unknown=besides.get("unknown", NOWHERE),
             unavailable=besides.get("unavailable", NOWHERE),
@@ -201,16 +199,20 @@ class _Walk:
 
 
 def _spending(
-    places: tuple[Place, ...], cap: int, begin: Fraction
-) -> tuple[tuple[Fraction, ...], dict[Fraction, tuple[int, ...]]]:
-    """What can have been spent after at most `cap` tests, from `begin` on, and the table of sums."""
+    places: tuple[Place, ...], problem: Problem, spent_before: float
+) -> tuple[tuple[float, ...], dict[float, tuple[int, ...]]]:
+    """What can have been spent after the tests of an episode, and the table of sums."""
+    menu = problem.flat
+    begin = menu.in_minor_units(spent_before)
+    costs = {place.price: menu.in_minor_units(place.price) for place in places if place.price is not None}
     reached, fresh = {(0, begin)}, {(0, begin)}
     amounts = {begin}
-    for _ in range(cap):
+    for _ in range(problem.cap):
         following = set()
         for number, spent in fresh:
             place = places[number]
-            following |= {(to, spent + place.price) for to in (*place.after, place.unknown) if place.price is not None}
+            if place.price is not None:
+                following |= {(to, spent + costs[place.price]) for to in (*place.after, place.unknown)}
             following.add((place.unavailable, spent))
         fresh = {pair for pair in following if pair[0] != NOWHERE and pair not in reached}
         reached |= fresh
@@ -219,5 +221,5 @@ def _spending(
             break
     kept = sorted(amounts)[:MOST_AMOUNTS]
     numbers = {amount: number for number, amount in enumerate(kept)}
-    prices = sorted({place.price for place in places if place.price is not None})
-    return tuple(kept), {price: tuple(numbers.get(amount + price, NOWHERE) for amount in kept) for price in prices}
+    sums = {price: tuple(numbers.get(amount + costs[price], NOWHERE) for amount in kept) for price in sorted(costs)}
+    return tuple(amount / menu.minor_units for amount in kept), sums

@@ -22,8 +22,8 @@ from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
 from rhoplan.agents.planners import Lookahead
 from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import AgentError, EvidenceError, LimitError
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Problem
 
 __all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]
 

@@ -19,7 +19,7 @@ from rhoplan.advice.words import money, percent
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 DOMINANT = 0.5
 """Share of what testing is worth above which the information term is called dominant."""

@@ -22,7 +22,7 @@ from rhoplan.agents.fitting import size_of
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.evaluation.steps import policy_steps
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.certified.solve import SolveResult, solve
 
 MOST_NODES = 400_000

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.advice.words import money, percent
-from rhoplan.model.observe_then_commit import Commit, Test
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Commit, Test
+from rhoplan.model.pomdp import Array, Problem
 
 RESULTS = ("negative", "positive")
 """Outcomes by whose names it can be told which way round a test reads."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from rhoplan.advice.targets import Numbers, Share, Sums, constrained, plain_share
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Problem
-from rhoplan.model.targets import Target
+from rhoplan.io.constraints import Target
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.constrained import ConstrainedProblem
 from rhoplan.planning.frontier import lower_convex_set, pareto_frontier
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan._old.ties import choose
-from rhoplan.model.observe_then_commit import Done, Test
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done, Test
+from rhoplan.model.pomdp import Array, Problem
 
 MOST_COMBINATIONS = 2_000_000
 """Combinations of results, times states, that are held at once: 16 MB."""

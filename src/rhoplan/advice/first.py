@@ -18,8 +18,8 @@ from rhoplan.advice.second import Opinion, second_opinion
 from rhoplan.advice.words import money, words_for
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import Situation, branch, named_beliefs
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Problem
 
 Evidence = Sequence[tuple[str, str]]
 

@@ -13,7 +13,7 @@ from rhoplan.advice.pathway import pathway
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief.situation import Situation
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.constrained import UNREACHED, ConstrainedProblem, TabularPolicy
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rhoplan._old.graph import Graph
 from rhoplan._old.ties import tolerance
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 
 CHUNK = 200_000
 """Situations times tests looked at between looks at the clock."""

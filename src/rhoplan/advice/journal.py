@@ -28,7 +28,7 @@ from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
 from rhoplan.io.model_file import write_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.version import __version__
 
 KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})

@@ -18,7 +18,7 @@ from rhoplan._old.turnover import turnover
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import Situation
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.recommendation import ActionValue, Recommendation
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from rhoplan.io.links import is_link, is_picture
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 
 @dataclass(frozen=True)

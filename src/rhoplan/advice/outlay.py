@@ -10,7 +10,6 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +20,7 @@ from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import written
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -89,10 +87,10 @@ def look_ahead(followed: Followed) -> Ahead:
     costs = sorted((amounts[place], share) for place, share in by_cost.items())
     return Ahead(
         tests=sum(count * share for count, share in by_tests.items()) / total,
-        cost=sum(float(spent) * share for spent, share in costs) / total,
+        cost=sum(spent * share for spent, share in costs) / total,
         reward=reward / total,
         by_tests=tuple(sorted((count, share / total) for count, share in by_tests.items())),
-        by_cost=tuple((float(spent), share / total) for spent, share in costs),
+        by_cost=tuple((spent, share / total) for spent, share in costs),
         commits={commit.name: float(share) / total for commit, share in zip(commits, taken, strict=True) if share},
         right=right / total,
         cut=cut,
@@ -103,7 +101,7 @@ def look_ahead(followed: Followed) -> Ahead:
 def plan_ahead(problem: Problem, found: ManySolution) -> Ahead:
     """What following the plan of a search over evidence brings, exactly."""
     by_tests: dict[int, float] = defaultdict(float)
-    by_cost: dict[Fraction, float] = defaultdict(float)
+    by_cost: dict[float, float] = defaultdict(float)
     commits: dict[str, float] = defaultdict(float)
     for end in found.ends:
         by_tests[end.tests] += end.share
@@ -112,7 +110,7 @@ def plan_ahead(problem: Problem, found: ManySolution) -> Ahead:
             commits[end.commit] += end.share
     return Ahead(
         tests=found.tests,
-        cost=sum(end.share * float(end.cost) for end in found.ends),
+        cost=sum(end.share * end.cost for end in found.ends),
         reward=found.reward,
         by_tests=tuple(sorted(by_tests.items())),
         by_cost=tuple((float(spent), share) for spent, share in sorted(by_cost.items())),
@@ -138,7 +136,7 @@ def sample_ahead(policy: GraphPolicy, node: int, *, episodes: int = EPISODES, se
             break
     tests, commit = (np.concatenate([getattr(one, name) for one in batches]) for name in ("tests", "commit"))
     cost = [spent for one in batches for spent in one.cost]
-    spent: Array = np.array(cost, dtype=float)
+    spent: Array = np.array(cost)
     means = {
         "tests": tests,
         "cost": spent,
@@ -149,7 +147,7 @@ def sample_ahead(policy: GraphPolicy, node: int, *, episodes: int = EPISODES, se
     ahead = Ahead(
         **{name: float(np.mean(values)) for name, values in means.items()},
         by_tests=tuple((count, number / drawn) for count, number in sorted(Counter(tests.tolist()).items())),
-        by_cost=tuple((float(amount), number / drawn) for amount, number in sorted(Counter(cost).items())),
+        by_cost=tuple((amount, number / drawn) for amount, number in sorted(Counter(cost).items())),
         commits={
             one.name: float(np.mean(commit == place))
             for place, one in enumerate(problem.flat.commits)
@@ -167,7 +165,7 @@ class _Batch:
     """Sampled cases (n,): tests run, what they cost, the commit (-1 where they were cut off), its reward and chance."""
 
     tests: Ids
-    cost: list[Fraction]
+    cost: list[float]
     commit: Ids
     reward: Array
     right: Array
@@ -178,7 +176,7 @@ def _sample(policy: GraphPolicy, node: int, episodes: int, rng: np.random.Genera
     graph, menu = policy.graph, policy.graph.problem.flat
     nodes, active = np.full(episodes, node), np.arange(episodes)
     tests, commit = np.zeros(episodes, dtype=np.int64), np.full(episodes, -1)
-    cost = [Fraction(0)] * episodes
+    cost = [0] * episodes
     reward, right = np.zeros(episodes), np.zeros(episodes)
     for _ in range(graph.problem.cap):
         here = nodes[active]
@@ -197,10 +195,10 @@ def _sample(policy: GraphPolicy, node: int, episodes: int, rng: np.random.Genera
         chances = np.cumsum(graph.probability[here, slot], axis=1)
         drawn = (uniform[:, None] * chances[:, -1:] >= chances).sum(axis=1)
         for place, price in zip(active.tolist(), graph.reward[here, slot].tolist(), strict=True):
-            cost[place] += written(-price)
+            cost[place] += menu.in_minor_units(-price)
         nodes[active] = graph.next[here, slot, drawn]
         tests[active] += 1
-    return _Batch(tests, cost, commit, reward, right)
+    return _Batch(tests, [spent / menu.minor_units for spent in cost], commit, reward, right)
 
 
 def _quantile(distribution: Sequence[tuple[float, float]], share: float) -> float:

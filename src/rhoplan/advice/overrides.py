@@ -8,9 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from rhoplan.errors import Field, ProblemError, RhoplanError
-from rhoplan.model.observe_then_commit import Commit, observe_then_commit
-from rhoplan.model.problem import Array, Problem
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Commit, Grouped, observe_then_commit
+from rhoplan.model.pomdp import Array, Problem
 
 
 def overridden(

@@ -24,7 +24,7 @@ from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import outlook
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import named_beliefs
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 

@@ -20,7 +20,7 @@ from rhoplan.advice.variations import Parameter
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 USUAL_WORK = 1e9

@@ -12,7 +12,7 @@ from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, is_case, r
 from rhoplan.agents.settings import is_number
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 CLOSE = 1e-9
 """Numbers of the advice that differ by less are the same."""

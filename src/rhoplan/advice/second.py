@@ -11,8 +11,8 @@ import numpy as np
 from rhoplan.advice.words import counted, likeliest, money, percent
 from rhoplan.io.learned import LEARNED
 from rhoplan.learning.opinion import NOT_RUN, chances
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Ids, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Ids, Problem
 
 
 @dataclass(frozen=True)

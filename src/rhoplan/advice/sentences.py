@@ -8,7 +8,7 @@ from rhoplan.advice.first import Stop
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import counted, likeliest, money, percent, percents, words_for
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 MOST_STATES = 8
 """States whose belief is shown; the others are summed."""

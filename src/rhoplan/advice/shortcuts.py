@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rhoplan.advice.first import First
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 LETTERS = "abcefghijklmopqtvxyz"
 """The letters that are no keys of the page or of a carried plan."""

@@ -19,8 +19,8 @@ from rhoplan.agents.fitting import size_of
 from rhoplan.agents.planners import Lookahead
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.batch import DecisionTree
 
 MOST_NUMBERS = 1_000_000

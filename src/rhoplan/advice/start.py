@@ -17,8 +17,8 @@ from rhoplan.advice.first import Evidence
 from rhoplan.advice.words import belief_words, percent
 from rhoplan.belief.situation import UNKNOWN, Situation, branch, impossible, initial
 from rhoplan.errors import EvidenceError, in_a_row
-from rhoplan.model.observe_then_commit import Done, Test
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Problem
+from rhoplan.model.diagnostic import Done, Test
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Action, Array, Problem
 
 Prior = Mapping[str, float]
 """Chances of states by name; those that are not named share the rest as they do in the model."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rhoplan.advice.targets import Answer, Numbers, Price, target_words
 from rhoplan.advice.words import chance, counted, money, percent, unit_of
-from rhoplan.model.targets import AT_LEAST
+from rhoplan.io.constraints import AT_LEAST
 
 ERRORS = {
     "miss": "a case of {} that is missed",

@@ -17,8 +17,8 @@ from rhoplan.advice.compare import deepest
 from rhoplan.advice.words import counted, money, percent, stated
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.problem import Problem
-from rhoplan.model.targets import AT_LEAST, Target
+from rhoplan.io.constraints import AT_LEAST, Target
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.constrained import (
     AdditiveCriterion,
     ColumnGeneration,

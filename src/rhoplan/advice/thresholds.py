@@ -14,8 +14,8 @@ from rhoplan.advice.bands import Band, bands
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import RARE, one_in, percent, words_of
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem, Visible
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Problem, Visible
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ import numpy as np
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import RhoplanError, dotted
+from rhoplan.model.diagnostic import with_panels
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.panels import with_panels
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 
 FAR = 10.0
 """How many times the largest reward a cost, reward or weight may grow before it counts as without limit."""

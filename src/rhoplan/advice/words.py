@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from rhoplan._old.ties import ranked
-from rhoplan.model.limited import horizon_of, without_horizon
-from rhoplan.model.problem import Problem
-from rhoplan.model.reach import cut_off_worth, is_endless
+from rhoplan.model.horizon import cut_off_worth, horizon_of, is_endless, without_horizon
+from rhoplan.model.pomdp import Problem
 
 HARDLY_EVER = 1e-9
 """Share of cases below which being cut off is not worth a word."""

@@ -20,7 +20,7 @@ from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.objective import BeliefUtility, Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.utility import Utility

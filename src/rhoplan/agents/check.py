@@ -17,9 +17,9 @@ from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visible
-from rhoplan.model.sparse import numbers
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import END, Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.transitions import numbers
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import Policy

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from rhoplan.agents.planners import BuiltInPlanner, Lookahead, RunOnce
 from rhoplan.errors import AgentError, MissingExtra
+from rhoplan.model.diagnostic import Done
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:

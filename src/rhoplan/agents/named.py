@@ -11,7 +11,7 @@ from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import PlannedPolicy
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.errors import AgentError, in_a_row
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 

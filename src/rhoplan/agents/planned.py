@@ -10,7 +10,7 @@ from rhoplan.agents.registry import UTILITIES, row_of
 from rhoplan.belief.belief import Belief
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import expect
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy_file import digest_of_problem
 from rhoplan.planning.recommendation import Recommendation, recommend

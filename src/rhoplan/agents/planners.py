@@ -18,8 +18,8 @@ from rhoplan.agents.registry import PLANNERS, UTILITIES
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS, SETTINGS
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import Array, Ids, Leaf, Problem, Rule
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import Array, Ids, Leaf, Problem, Rule
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.belief.situation import Situation
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.problem import Action, Problem
+    from rhoplan.model.pomdp import Action, Problem
     from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.planning.recommendation import Recommendation
 
@@ -330,7 +330,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
 
 def action_record(problem: Problem, action: Action) -> dict[str, Any]:
     """An action as plain data."""
-    from rhoplan.model.problem import END
+    from rhoplan.model.pomdp import END
 
     factor = problem.factors[action.factor]
     return {

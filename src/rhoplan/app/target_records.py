@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rhoplan.advice.edges import Edge
     from rhoplan.advice.targets import Answer, Share
-    from rhoplan.model.problem import Problem
-    from rhoplan.model.targets import Target
+    from rhoplan.io.constraints import Target
+    from rhoplan.model.pomdp import Problem
 
 SMALLEST, MOST_NODES = 1e-3, 200
 """Share of cases below which a branch of a pathway is folded, and lines that it may have."""

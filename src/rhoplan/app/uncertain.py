@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.uncertain.uncertainty import Uncertainty
     from rhoplan.advice.uncertain.views import End
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 
 def uncertainty_record(

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from rhoplan.belief.situation import Situation, available, branch, find_action, initial, observe
 from rhoplan.errors import EvidenceError, Field, MissingExtra, WrongKind, in_a_row
-from rhoplan.model.limited import Left
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array, Factor, Problem, Visible
+from rhoplan.model.horizon import Left
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor, Problem, Visible
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -155,8 +155,7 @@ class Belief:
     def _value(self) -> tuple[object, ...]:
         """What is equal for equal beliefs."""
         held = [belief.tolist() for belief in self.situation.beliefs]
-        logs = [None if one is None else tuple(one.tolist()) for one in self.situation.logs]
-        return names_of(self.problem), self.observable, tuple(map(tuple, held)), tuple(logs)
+        return names_of(self.problem), self.observable, tuple(map(tuple, held))
 
     def _several(self) -> EvidenceError:
         """The refusal of what needs one hidden factor."""

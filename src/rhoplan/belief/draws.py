@@ -17,9 +17,10 @@ from collections.abc import Callable
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rhoplan.model.problem import Array, Ids
-from rhoplan.model.sparse import Change, Sparse
+from rhoplan.model.pomdp import Array, Ids
+from rhoplan.model.transitions import Transition
 
 
 def draw_state(rng: np.random.Generator, prior: Array) -> int:
@@ -66,24 +67,49 @@ def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
 class RowSampler:
     """Draws columns from the rows (R, C) of probabilities, dense or sparse, as `outcome_order` says."""
 
-    def __init__(self, rows: Change) -> None:
-        self._sparse = rows if isinstance(rows, Sparse) else None
-        if not isinstance(rows, Sparse):
-            self._order, self._cumulative = outcome_order(rows.reshape(-1, rows.shape[-1]))
+    def __init__(self, rows: Transition) -> None:
+        self._draw = row_drawer(rows)
 
     def draw(self, rows: Ids, uniforms: Callable[[Ids], Array]) -> Ids:
         """A column (k,) from each of `rows` (k,). uniforms: numbers (m,) for the positions (m,) that need one."""
         numbers = np.zeros(len(rows))
-        if self._sparse is not None:
-            open_ = np.flatnonzero(self._sparse.drawn(rows, numbers)[1])
-        else:
-            open_ = np.flatnonzero(self._cumulative[rows, 0] < 1.0)
-        if open_.size:
-            numbers[open_] = uniforms(open_)
-        if self._sparse is not None:
-            return self._sparse.drawn(rows, numbers)[0]
-        result: Ids = self._order[rows, (numbers[:, None] >= self._cumulative[rows]).sum(axis=1)]
-        return result
+        columns, is_open = self._draw(rows, numbers)
+        places = np.flatnonzero(is_open)
+        if not places.size:
+            return columns
+        numbers[places] = uniforms(places)
+        return self._draw(rows, numbers)[0]
+
+
+def row_drawer(table: Transition) -> Callable[[Ids, Array], tuple[Ids, NDArray[np.bool_]]]:
+    """What draws columns from rows (k,) of a table and numbers (k,) in [0, 1).
+
+    It returns columns (k,) and whether (k,) the row left a choice, by the order of `outcome_order`. The rows of an
+    array with more than two axes are numbered through.
+    """
+    if isinstance(table, np.ndarray):
+        order, cumulative = outcome_order(table.reshape(-1, table.shape[-1]))
+
+        def draw(rows: Ids, uniforms: Array) -> tuple[Ids, NDArray[np.bool_]]:
+            reached = cumulative[rows]
+            return order[rows, (uniforms[:, None] >= reached).sum(axis=1)], reached[:, 0] < 1.0
+
+        return draw
+    starts = table.indptr.astype(np.int64)
+    row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    sorted_places = np.lexsort((-table.data, row))
+    columns = table.indices[sorted_places].astype(np.int64)
+    sums = np.cumsum(table.data[sorted_places])
+    before = np.concatenate([[0.0], sums])[starts[:-1]]
+    # One search over all rows: row r holds the numbers from r to r + 1.
+    ends = row + np.minimum(sums - before[row], 1.0)
+
+    def draw_sparse(rows: Ids, uniforms: Array) -> tuple[Ids, NDArray[np.bool_]]:
+        first, last = starts[rows], starts[rows + 1] - 1
+        place = np.clip(np.searchsorted(ends, rows + uniforms, side="right"), first, last)  # r + u is rounded
+        return columns[place], first < last
+
+    return draw_sparse
 
 
 def _ordered(row: Array) -> list[tuple[int, float]]:

@@ -14,17 +14,11 @@ import math
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rhoplan.model.problem import Action, Array, Factor
-from rhoplan.model.sparse import log_sum, mixed, moved, moved_logs
+from rhoplan.model.pomdp import Action, Array, Factor
+from rhoplan.model.transitions import mixed, moved
 
 NATS_PER_BIT = math.log(2.0)
-
-TINY = 1e-280
-"""Probabilities below this are kept as logs: products with them lose digits, and then themselves, below 1e-308."""
-
-LOG_TINY = math.log(TINY)
 
 FLOOR = 1e-300
 """The smallest probability of a state that is possible: far above where floats lose digits."""
@@ -72,32 +66,6 @@ def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
             possible = moved((before > 0).astype(float), action.transition) > 0
             posterior = np.where(possible, np.maximum(posterior, FLOOR), 0.0)
     return probability, posterior
-
-
-def update_logs(logs: Array, action: Action) -> tuple[Array, Array]:
-    """The same update where probabilities are too small for floats, from the logs (n, S) of beliefs.
-
-    The log probability (n, O) of each outcome, and the logs (n, O, S) of the belief after it.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        joint = logs[:, None, :] + np.log(action.likelihood.T)
-        probability = log_sum(joint)
-        posterior = np.where(np.isfinite(probability)[..., None], joint - probability[..., None], -np.inf)
-        if action.transition is not None:
-            posterior = moved_logs(posterior, action.transition)
-    return probability, posterior
-
-
-def underflows(beliefs: Array, action: Action) -> NDArray[np.bool_]:
-    """Whether (n,) updating beliefs (n, S) by `action` could make a state too improbable for a float to hold."""
-    least = np.min(beliefs, axis=-1, initial=1.0, where=beliefs > 0)
-    result: NDArray[np.bool_] = least * action.least_likelihood < TINY
-    return result
-
-
-def is_tiny(logs: Array) -> bool:
-    """Whether some state that is not ruled out has a probability too small for floats, given logs (S,)."""
-    return bool(np.any((logs < LOG_TINY) & (logs > -np.inf)))
 
 
 def predict(beliefs: Array, action: Action) -> Array:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.belief.information import is_tiny, underflows, update, update_logs
+from rhoplan.belief.information import update
 from rhoplan.errors import EvidenceError, ImpossibleEvidence, in_a_row
-from rhoplan.model.limited import Left, horizon_of, without_horizon
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.horizon import Left, horizon_of, without_horizon
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 
 MOST_NAMED = 20
 """Tests or outcomes that an error names."""
@@ -27,24 +27,15 @@ comes first."""
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """A visible state and the belief (S,) about each hidden factor.
-
-    logs: for each factor the logs (S,) of its belief where some probability is too small for a float, else None; empty
-    where there is none. A state that evidence makes that improbable is not ruled out: more evidence can bring it back.
-    """
+    """A visible state and the belief (S,) about each hidden factor."""
 
     visible: Visible
     beliefs: tuple[Array, ...]
-    logs: tuple[Array | None, ...] = ()
 
     @property
     def belief(self) -> Array:
         """Belief about the first factor (the only one of a flat problem)."""
         return self.beliefs[0]
-
-    def log_belief(self, factor: int) -> Array | None:
-        """Logs (S,) of the belief about `factor`, where they say more than the belief itself."""
-        return self.logs[factor] if self.logs else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,32 +59,15 @@ def named_beliefs(problem: Problem, situation: Situation) -> dict[str, dict[str,
 
 
 def branch(problem: Problem, situation: Situation, action: Action) -> tuple[Branch, ...]:
-    """Where `action` can lead: one Branch per possible outcome (its probability may be too small for a float)."""
-    belief, logs = situation.beliefs[action.factor][None, :], situation.log_belief(action.factor)
+    """Where `action` can lead: one Branch per possible outcome."""
+    probability, posterior = update(situation.beliefs[action.factor][None, :], action)
     branches = []
-    if logs is None and not underflows(belief, action)[0]:
-        probability, posterior = update(belief, action)
-        for position in np.flatnonzero(probability[0] > 0):
-            chance = float(probability[0, position])
-            branches.append(_branch(situation, action, int(position), chance, posterior[0, position], None))
-        return tuple(branches)
-    with np.errstate(divide="ignore"):
-        log_probability, later = update_logs(np.log(belief) if logs is None else logs[None, :], action)
-    for position in np.flatnonzero(np.isfinite(log_probability[0])):
-        chance, after = float(np.exp(log_probability[0, position])), later[0, position]
-        branches.append(_branch(situation, action, int(position), chance, np.exp(after), after))
+    for position in np.flatnonzero(probability[0] > 0).tolist():
+        beliefs = list(situation.beliefs)
+        beliefs[action.factor] = posterior[0, position]
+        after = Situation(action.leads_to[position], tuple(beliefs))
+        branches.append(Branch(action.outcomes[position], float(probability[0, position]), after))
     return tuple(branches)
-
-
-def _branch(
-    situation: Situation, action: Action, position: int, chance: float, belief: Array, logs: Array | None
-) -> Branch:
-    factors = range(len(situation.beliefs))
-    kept = logs if logs is not None and is_tiny(logs) else None
-    beliefs = tuple(belief if factor == action.factor else situation.beliefs[factor] for factor in factors)
-    known = tuple(kept if factor == action.factor else situation.log_belief(factor) for factor in factors)
-    after = Situation(action.leads_to[position], beliefs, known if any(one is not None for one in known) else ())
-    return Branch(action.outcomes[position], chance, after)
 
 
 def available(problem: Problem, situation: Situation) -> tuple[Action, ...]:
@@ -185,7 +159,7 @@ def _unread(situation: Situation, action: Action) -> Situation:
             field=("outcome",),
             code="result-needed",
         )
-    return Situation(action.leads_to[0], situation.beliefs, situation.logs)
+    return Situation(action.leads_to[0], situation.beliefs)
 
 
 def _some(names: Sequence[str]) -> str:

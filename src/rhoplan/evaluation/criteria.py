@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.evaluation.occupancy import Layer
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.model.tally import Tally
 
 Criterion: TypeAlias = Callable[[Layer], Array]

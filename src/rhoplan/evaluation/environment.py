@@ -21,9 +21,9 @@ import numpy as np
 from rhoplan.belief.draws import RowSampler
 from rhoplan.graph.action_table import ActionTable
 from rhoplan.graph.row_index import grown
-from rhoplan.model.observe_then_commit import best_commits
-from rhoplan.model.payments import paid
-from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.diagnostic import best_commits
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
+from rhoplan.model.transitions import has_observation_axis, paid
 from rhoplan.model.worlds import counterparts
 
 Uniforms: TypeAlias = Callable[[Ids], Array]
@@ -55,7 +55,9 @@ class Environment:
         observation = observing.draw(before, lambda some: self._uniforms(episodes[some]))
         after = before
         if moving is not None and action.transition is not None:
-            row = before if action.transition.ndim == 2 else observation * len(action.reward) + before
+            row = before
+            if has_observation_axis(action.transition):
+                row = observation * len(action.reward) + before
             after = moving.draw(row, lambda some: self._uniforms(episodes[some]))
             self.states[episodes, action.factor] = after
         reward = action.reward[before] if action.pays is None else paid(action.pays, observation, before, after)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rhoplan.belief.belief import Belief
 from rhoplan.evaluation.environment import Taken, WorldAction
-from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.model.reach import has_commits
+from rhoplan.model.horizon import has_commits
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.policy import frame, html_table
 
 if TYPE_CHECKING:

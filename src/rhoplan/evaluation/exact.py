@@ -14,8 +14,8 @@ from rhoplan.evaluation.occupancy import Layer, Occupancy
 from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.variance import ReturnMoments
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.model.reach import cut_off_worth, has_commits
+from rhoplan.model.horizon import cut_off_worth, has_commits
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.policy import Policy, PolicyOnGraph
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rhoplan.belief.situation import impossible
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import numbered, spans
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.policy import PolicyOnGraph
 
 

@@ -19,7 +19,7 @@ from rhoplan.evaluation.rollout import Rollout
 from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.simulate import summarise
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.reach import cut_off_worth
+from rhoplan.model.horizon import cut_off_worth
 from rhoplan.planning import clock
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy

@@ -22,7 +22,7 @@ from rhoplan.evaluation.environment import Environment, WorldAction, WorldAction
 from rhoplan.evaluation.episodes import EpisodeLog, Episodes, EpisodeStep
 from rhoplan.evaluation.streams import Streams
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.policy import Policy
 
 BYTES_PER_PROBABILITY = 64

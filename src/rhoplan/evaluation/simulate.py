@@ -24,8 +24,8 @@ from rhoplan.evaluation.rollout import Rollout, RolloutSettings
 from rhoplan.evaluation.score import QUANTITIES, Score, UnseenLoss
 from rhoplan.evaluation.streams import LARGEST_SEED, PUBLISHED_SEEDS, STRIDE
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Problem
-from rhoplan.model.reach import cut_off_worth
+from rhoplan.model.horizon import cut_off_worth
+from rhoplan.model.pomdp import Problem
 from rhoplan.model.worlds import check_world, in_names_of
 from rhoplan.parallel import run_jobs
 from rhoplan.planning.policy import Policy

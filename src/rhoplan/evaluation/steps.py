@@ -23,7 +23,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import MEMORY, score
 from rhoplan.evaluation.score import Score
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
 
 RESOLUTION = 1e-6

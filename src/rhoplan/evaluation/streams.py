@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from rhoplan.belief.draws import state_drawer
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 

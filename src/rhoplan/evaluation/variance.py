@@ -22,8 +22,8 @@ import numpy as np
 
 from rhoplan.evaluation.occupancy import Layer
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Action, Array, Ids
-from rhoplan.model.sparse import moved_each
+from rhoplan.model.pomdp import Action, Array, Ids
+from rhoplan.model.transitions import is_by_outcome, moved_each
 
 
 class ReturnMoments:
@@ -117,7 +117,7 @@ def conditioned(action: Action, beliefs: Array, outcome: Ids, offset: Array) -> 
     belief = beliefs * action.likelihood[:, outcome].T
     total = belief.sum(axis=1, keepdims=True)
     belief /= np.where(total > 0, total, 1.0)  # a probability may be too small for a float
-    if isinstance(action.pays, np.ndarray) and action.pays.ndim == 2:
+    if action.pays is not None and is_by_outcome(action.pays):
         offset = offset + action.pays[:, outcome].T - action.reward
     shift: Array = (belief * offset).sum(axis=1)
     if action.transition is None:

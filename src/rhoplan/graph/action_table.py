@@ -16,9 +16,9 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.graph.row_index import grown, spans
-from rhoplan.model.observe_then_commit import best_commits
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.sparse import key
+from rhoplan.model.diagnostic import best_commits
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.transitions import key
 
 UNKNOWN, ENDED = -2, -1
 """Targets: not looked up yet; the episode ends."""

@@ -27,7 +27,7 @@ from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
 from rhoplan.graph.row_index import RowIndex, grown, numbered, spans
 from rhoplan.graph.ties import first_best
-from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
 
 CHUNK = 1 << 20
 """Numbers in one temporary array while the graph grows or is read: 8 MB."""

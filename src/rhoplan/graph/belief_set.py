@@ -16,7 +16,7 @@ import numpy as np
 
 from rhoplan.belief.information import entropy
 from rhoplan.graph.row_index import Keys, RowIndex, grown
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 Canonical: TypeAlias = Callable[[Array], Array]
 """Beliefs (n, S) to the representatives (n, S) of their orbits under a symmetry of the problem."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 RELATIVE_TOLERANCE = 1e-12
 """Far above the rounding error of a sum of thousands of terms (1e-16 each), far below any difference that matters."""

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, summed
-from rhoplan.model.joint import Ways
-from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.transitions import Transition, Ways, from_entries
 
 Names: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
 """Names of all combinations, or one list of names for each factor or modality."""
@@ -186,7 +185,7 @@ def _hint(what: str, found: Array, axes: int) -> str:
     return f": arrays with a batch axis are not supported, give those of one agent, [one[0] for one in {what}]"
 
 
-def _product(parts: list[Array]) -> Sparse:
+def _product(parts: list[Array]) -> Transition:
     """The change of all factors together, each by its own matrix."""
     rows: Ids = np.zeros(1, dtype=np.int64)
     columns, values, size = rows, np.ones(1), 1
@@ -195,7 +194,7 @@ def _product(parts: list[Array]) -> Sparse:
         rows = (rows[:, None] * len(part) + before).ravel()
         columns = (columns[:, None] * len(part) + after).ravel()
         values, size = np.outer(values, part[before, after]).ravel(), size * len(part)
-    return Sparse.of((size, size), rows, columns, values)
+    return from_entries((size, size), rows, columns, values)
 
 
 def _rewards(pays: Array, actions: int, states: int, outcomes: int) -> Array:

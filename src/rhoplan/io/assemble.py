@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
-from rhoplan.model.joint import Ways
-from rhoplan.model.problem import END, Action, Array, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Array, Factor, FixedMenu, Problem
+from rhoplan.model.transitions import Ways
+from rhoplan.model.validate import check_problem
 
 HERE = "here"
 """The one visible state of a problem without places."""
@@ -126,7 +126,7 @@ class _Gathered:
         self._made: list[tuple[Action, NDArray[np.bool_]]] = []
 
     def add(self, name: str, ways: Ways) -> None:
-        action = ways.action(name, self._outcomes, (HERE,) * len(self._outcomes))
+        action = Action.from_ways(name, ways, self._outcomes, (HERE,) * len(self._outcomes))
         self._alive[ways.before[(ways.before != ways.after) | (ways.pays != 0)]] = True
         shown = np.zeros((0, 0), dtype=bool)  # (S, O): what is seen in which state after it; of use where sinks are
         if not self._alive.all():

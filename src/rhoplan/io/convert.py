@@ -9,7 +9,7 @@ from rhoplan.io.fields import Fields
 from rhoplan.io.shorthands import has_shorthand, quoted, short_test
 from rhoplan.io.stakes import read_commits
 from rhoplan.io.tree import parse_tree
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
 
 STAKED = ("threshold", "utilities", "worth")
 

@@ -34,10 +34,10 @@ from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import bare_lines, check_size, number_of
 from rhoplan.io.tree import shown
-from rhoplan.model.check import check_problem
-from rhoplan.model.joint import Ways
 from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
-from rhoplan.model.problem import END, Action, CachedMenu, Factor, Ids, Problem
+from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Ids, Problem
+from rhoplan.model.transitions import Ways
+from rhoplan.model.validate import check_problem
 
 MOST_CHOICES = 5_000
 
@@ -355,4 +355,4 @@ class DrnMenu(CachedMenu):
             np.concatenate([[paid[number] for number, _, _ in branches], np.full(len(others), paid[inside[0]])]),
         )
         leads_to = tuple(END if observation in self._over else observation for observation in seen)
-        return ways.action(self.states[inside[0]].choices[place].name, tuple(seen), leads_to)
+        return Action.from_ways(self.states[inside[0]].choices[place].name, ways, tuple(seen), leads_to)

@@ -17,7 +17,7 @@ import numpy as np
 from rhoplan.errors import ModelFileError
 from rhoplan.io.tree import LARGEST_FILE, Tree, label, not_printable, shown
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array
 
 FEW = 8
 """Names up to which looking through all of them is quicker than making a set."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhoplan.errors import ModelFileError
 from rhoplan.io.tree import not_printable
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 
 LARGEST_FILE = 200_000_000
 """Bytes that a file of others may have; RockSample[7,8] with every state written out takes some twenty million."""

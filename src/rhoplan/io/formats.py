@@ -10,7 +10,7 @@ from rhoplan.errors import ModelFileError, in_a_row
 from rhoplan.io.foreign import read_data, read_text
 from rhoplan.io.model_file import LANGUAGES, parse_model
 from rhoplan.io.tree import LARGEST_FILE
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 FORMATS = {**LANGUAGES, ".pomdp": "pomdp", ".pomdpx": "pomdpx", ".drn": "drn"}
 """The language of a file, by its ending."""

@@ -34,10 +34,9 @@ from rhoplan.io.part_reader import PartReader
 from rhoplan.io.reader import DEFAULT_HORIZON
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.blocks import MOST_STATES, joined_problem
+from rhoplan.model.factored import MOST_STATES, JointPrior, Part, PartedAction, joined_problem
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
-from rhoplan.model.parts import JointPrior, Part, PartedAction
-from rhoplan.model.problem import END, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, Factor, Problem, Visible
 from rhoplan.model.tally import Tally
 
 GENERAL_FIELDS = (

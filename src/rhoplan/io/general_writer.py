@@ -16,10 +16,19 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.io.as_yaml import Flow
 from rhoplan.io.general import THE_END
-from rhoplan.model.parts import DONE
-from rhoplan.model.payments import paid
-from rhoplan.model.problem import END, Action, Array, Factor, Problem, Visible
-from rhoplan.model.sparse import Sparse, as_dense, key
+from rhoplan.model.factored import DONE
+from rhoplan.model.pomdp import END, Action, Array, Factor, Problem, Visible
+from rhoplan.model.transitions import (
+    Transition,
+    dense,
+    entries,
+    given_observation,
+    has_observation_axis,
+    is_by_outcome,
+    key,
+    numbers,
+    paid,
+)
 
 MOST_PLACES = 20_000
 """Visible states that a file may have."""
@@ -158,7 +167,7 @@ def _numbers(action: Action) -> tuple[Any, ...]:
 def _count(action: Action) -> int:
     """How many numbers an action takes in a file, at most."""
     tables = [action.likelihood, action.transition, action.pays]
-    return sum(len(t.values) if isinstance(t, Sparse) else t.size for t in tables if t is not None)
+    return sum(numbers(table).size for table in tables if table is not None)
 
 
 def _is_about(action: Action) -> bool:
@@ -210,13 +219,13 @@ def _reward(action: Action, factor: Factor, *, stays: bool) -> dict[str, Any]:
     """The field `reward` or `cost`. stays: whether no change is written, so that no state after it can be named."""
     if action.pays is not None:
         outcomes, states = action.outcomes, factor.states
-        if action.pays.ndim == 2 or stays:
+        if is_by_outcome(action.pays) or stays:
             before, outcome = (one.ravel() for one in np.indices(action.likelihood.shape))
             found = paid(action.pays, outcome, before, before).reshape(-1, len(outcomes))
             by_outcome: list[list[float]] = found.tolist()
             rows: list[Any] = [Flow(zip(outcomes, row, strict=True)) for row in by_outcome]
         else:
-            table = as_dense(action.pays, len(outcomes)).swapaxes(0, 1).tolist()
+            table = dense(action.pays, len(outcomes)).swapaxes(0, 1).tolist()
             rows = [
                 Flow((name, Flow(zip(states, then, strict=True))) for name, then in zip(outcomes, row, strict=True))
                 for row in table
@@ -233,20 +242,16 @@ def _change(action: Action, states: tuple[str, ...]) -> dict[str, Any]:
     change = action.transition
     if change is None or action.preserves_hidden_state:
         return {}
-    tables = change.outcomes if isinstance(change, Sparse) else change if change.ndim == 3 else (change,)
-    found = [_rows(table, states) for table in tables]
+    count = len(action.outcomes) if has_observation_axis(change) else 1
+    found = [_rows(given_observation(change, outcome), states) for outcome in range(count)]
     named = {name: rows for name, rows in zip(action.outcomes, found, strict=False) if rows}
     if not named:  # rows of outcomes that cannot be may be empty: nothing changes
         return {}
     return {"change": found[0]} if len(found) == 1 else {"change_on": named}
 
 
-def _rows(table: Any, states: tuple[str, ...]) -> Flow:
-    if isinstance(table, Sparse):
-        rows, columns, values = table.rows, table.columns, table.values
-    else:
-        rows, columns = np.nonzero(table)
-        values = table[rows, columns]
+def _rows(table: Transition, states: tuple[str, ...]) -> Flow:
+    _, rows, columns, values = entries(table, 1)
     found: dict[int, dict[str, float]] = {}
     for row, column, value in zip(rows.tolist(), columns.tolist(), _shares(values), strict=True):
         found.setdefault(row, {})[states[column]] = value

@@ -30,7 +30,7 @@ from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.tree import parse_tree
 from rhoplan.io.writer import write_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 __all__ = ["parse_model", "write_model"]
 

@@ -17,11 +17,10 @@ from rhoplan.io.fields import described, listed
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, short_test
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.blocks import MOST_STATES
-from rhoplan.model.parts import DONE, Part, combined
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array, Factor
-from rhoplan.model.sparse import MOST_DENSE, Change, Sparse
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.factored import DONE, MOST_STATES, Part, combined
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor
+from rhoplan.model.transitions import Transition, from_entries
 
 PART_FIELDS = ("outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "change", "change_on")
 
@@ -100,14 +99,14 @@ class PartReader(ModelReader):
                 items["change_on"],
                 code="conflicting-fields",
             )
-        change: Change | None = None
+        change: Transition | None = None
         if "change" in items:
             change = self.change([items["change"]], states, deep=False)
         elif "change_on" in items:
             change = self.change_on(items["change_on"], outcomes, states)
         return Part(scope, None, outcomes, likelihood, change)
 
-    def change_on(self, tree: Tree, outcomes: tuple[str, ...], states: tuple[str, ...]) -> Change:
+    def change_on(self, tree: Tree, outcomes: tuple[str, ...], states: tuple[str, ...]) -> Transition:
         """How states change after each outcome; outcomes that are left out change nothing."""
         if not outcomes:
             raise self.fault(
@@ -116,7 +115,7 @@ class PartReader(ModelReader):
         given = self.some_names(tree, dict.fromkeys(outcomes), "outcome", lambda row: row)
         return self.change([given.get(outcome) for outcome in outcomes], states, deep=True)
 
-    def change(self, tables: list[Tree | None], states: tuple[str, ...], *, deep: bool) -> Change:
+    def change(self, tables: list[Tree | None], states: tuple[str, ...], *, deep: bool) -> Transition:
         """Changes of state (S, S), or (O, S, S) if `deep`, one table each: rows left out stay as they are."""
         place = {state: number for number, state in enumerate(states)}
         rows, columns, values = [], [], []
@@ -132,8 +131,7 @@ class PartReader(ModelReader):
                     columns.append(target)
                     values.append(share)
         shape = (len(tables), len(states), len(states)) if deep else (len(states), len(states))
-        found = Sparse.of(shape, np.array(rows), np.array(columns), np.array(values))
-        return found.dense() if prod(shape) <= MOST_DENSE else found
+        return from_entries(shape, np.array(rows), np.array(columns), np.array(values))
 
     def states_after(self, tree: Tree, place: dict[str, int]) -> dict[int, float]:
         """The states after a change with their probabilities: a state, a list in their order, or a map of some."""
@@ -230,7 +228,7 @@ class PartReader(ModelReader):
         return 1 + min(max(map(self.depth, inside)), 1) if inside else 0
 
 
-def _sum(first: Change | None, second: Array, outcomes: int) -> Array:
+def _sum(first: Transition | None, second: Array, outcomes: int) -> Array:
     """Both payments together, each by state, by outcome, or by change."""
     if first is None:
         return second

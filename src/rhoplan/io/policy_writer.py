@@ -18,8 +18,8 @@ import numpy as np
 from rhoplan.errors import AgentError
 from rhoplan.io.foreign import check_size
 from rhoplan.io.pomdp_writer import written_states
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import END, Array, Problem
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import END, Array, Problem
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy

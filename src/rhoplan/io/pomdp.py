@@ -32,7 +32,7 @@ from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, bare_lines, counted
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 
 HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from rhoplan.io.assemble import Rounding
 from rhoplan.io.foreign import MOST_NUMBERS, PER_CELL, Budget
-from rhoplan.model.joint import Ways
-from rhoplan.model.problem import Array, Ids
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import Array, Ids
+from rhoplan.model.transitions import Ways, from_entries
 
 Raise = Callable[[str, int | None, str], NoReturn]
 """Raises a fault: the message, the place of the word it is about, and the code."""
@@ -165,7 +164,7 @@ class Transitions:
                 "transitions", action, state, float(sums[state]), float(least[state]), sum_code="transition-row-sum"
             )
         chance = chance * (scaled[:, 0] / sums)[before]
-        return Ways.of(Sparse.of((self.states, self.states), before, after, chance), shows)
+        return Ways.of(from_entries((self.states, self.states), before, after, chance), shows)
 
     def _spend(self, action: int | None, state: int | None) -> None:
         self._budget.spend((len(self._rows) if action is None else 1) * (self.states if state is None else 1))

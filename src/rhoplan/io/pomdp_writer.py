@@ -25,10 +25,9 @@ from itertools import product
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.payments import paid
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.sparse import entries
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.transitions import entries, paid
 
 MOST_STATES = 200_000
 

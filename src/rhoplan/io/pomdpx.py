@@ -27,9 +27,9 @@ from rhoplan.io.foreign import FACTORED, Budget, check_size
 from rhoplan.io.pomdpx_network import Network, read_network
 from rhoplan.io.pomdpx_tables import Table, Variable
 from rhoplan.io.xml import parse_xml
-from rhoplan.model.check import check_problem
-from rhoplan.model.joint import Ways
-from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
+from rhoplan.model.transitions import Ways
+from rhoplan.model.validate import check_problem
 
 PER_STEP = 5_000
 """What one action in one visible state costs, however small it is, counted in numbers: half a millisecond."""
@@ -243,7 +243,7 @@ class PomdpxMenu(CachedMenu):
         over = [self._is_over(code, place) for code, place in zip(targets[number].tolist(), places, strict=True)]
         leads_to = tuple(END if ends else label for ends, label in zip(over, labels, strict=True))
         ways, name = step.ways(outcome.ravel(), len(codes)), self.network.act_name(choice)
-        action = ways.action(name, tuple(names), leads_to)
+        action = Action.from_ways(name, ways, tuple(names), leads_to)
         if action.ends_episode and action.pays is not None:
             return replace(action, leads_to=tuple(labels))  # what it pays is left to chance: the end comes a step later
         return action

@@ -18,7 +18,7 @@ from rhoplan.errors import ModelFileError
 from rhoplan.io.assemble import Rounding, summed
 from rhoplan.io.foreign import PER_CELL, Budget, check_size, number_of, numbers_of
 from rhoplan.io.xml import Element
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 MOST_AXES = 32
 

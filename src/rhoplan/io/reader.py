@@ -8,7 +8,8 @@ may be off).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,9 @@ from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
 from rhoplan.io.uncertain import UNCERTAIN, Ranges, check_uncertain, read_uncertain
+from rhoplan.model.diagnostic import Grouped, Test, observe_then_commit, panel
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
-from rhoplan.model.observe_then_commit import Test, observe_then_commit
-from rhoplan.model.order import waiting_in_a_circle
-from rhoplan.model.panels import panel
-from rhoplan.model.problem import Array, Problem
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.pomdp import Array, Problem
 
 DEFAULT_HORIZON = 3
 
@@ -312,7 +310,7 @@ class ModelReader(Fields):
                 after,
                 code="unknown-test",
             )
-        if circle := waiting_in_a_circle(waits):
+        if circle := _cycle(waits):
             after = trees[circle[0]].items["after"]
             raise self.fault(
                 f"{after.label}: the test waits for itself, so it can never run ({listed(sorted(circle))})",
@@ -368,3 +366,13 @@ class ModelReader(Fields):
                     code="invalid-link",
                 )
         return found
+
+
+def _cycle(waits: Mapping[str, Sequence[str]]) -> list[str]:
+    """Names that wait for one another in a cycle, in the order of `waits`; empty if there is none."""
+    try:
+        TopologicalSorter(waits).prepare()
+    except CycleError as error:
+        members = set(error.args[1])
+        return [name for name in waits if name in members]
+    return []

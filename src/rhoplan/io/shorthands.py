@@ -25,12 +25,12 @@ from typing import TypeVar
 import numpy as np
 
 from rhoplan.errors import ProblemError
+from rhoplan.io.accuracy import Quoted, from_counts, from_groups, from_predictive, from_ratios
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.subtypes import per_subtype
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.conversions import Quoted, from_counts, from_groups, from_predictive, from_ratios
-from rhoplan.model.problem import Array
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.pomdp import Array
 
 Found = TypeVar("Found")
 

@@ -13,13 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.errors import ProblemError
+from rhoplan.io.accuracy import threshold_losses, utility_losses
 from rhoplan.io.fields import Fields
 from rhoplan.io.shorthands import named_positive
 from rhoplan.io.tree import Tree
-from rhoplan.model.conversions import threshold_losses, utility_losses
+from rhoplan.model.diagnostic import Commit, Grouped
 from rhoplan.model.limits import MOST_ACTIONS
-from rhoplan.model.observe_then_commit import Commit
-from rhoplan.model.subtypes import Grouped
 
 STAKES = ("commits", "losses", "threshold", "utilities")
 THRESHOLD = ("act", "otherwise", "at", "false_alarm", "miss")

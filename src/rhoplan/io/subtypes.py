@@ -16,8 +16,8 @@ import numpy as np
 
 from rhoplan.io.fields import Fields
 from rhoplan.io.tree import Tree
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Array
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array
 
 
 class Subtypes(NamedTuple):

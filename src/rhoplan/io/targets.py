@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from rhoplan.errors import ProblemError
+from rhoplan.io.constraints import ABOUT_STATE, KINDS, as_given, read_targets
 from rhoplan.io.fields import Fields
 from rhoplan.io.tree import Tree
-from rhoplan.model.targets import ABOUT_STATE, KINDS, as_given, read_targets
 
 
 def read_file_targets(fields: Fields, tree: Tree, states: tuple[str, ...], positive: str | None) -> dict[str, Any]:

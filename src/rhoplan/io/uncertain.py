@@ -25,12 +25,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rhoplan.errors import Field
+from rhoplan.io.accuracy import cases_of, sd_of
 from rhoplan.io.fields import Fields, described
 from rhoplan.io.shorthands import COUNTS, INCONCLUSIVE, counted_cases
 from rhoplan.io.tree import Tree
-from rhoplan.model.problem import Array, Problem
-from rhoplan.model.spread import cases_of, sd_of
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.pomdp import Array, Problem
 
 UNCERTAIN = "uncertain"
 """Of the details of a problem, and of a model file."""

@@ -16,9 +16,8 @@ from rhoplan.io.general_writer import general_record
 from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.io.uncertain import UNCERTAIN
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import Problem
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Grouped, Test
+from rhoplan.model.pomdp import Problem
 
 
 def write_model(problem: Problem) -> str:

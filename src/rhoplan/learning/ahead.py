@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rhoplan._old.ties import choose
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 Flags = NDArray[np.bool_]
 
@@ -30,7 +30,7 @@ TOGETHER = 2_000_000
 @dataclass(frozen=True, eq=False)
 class Standing:
     """What was done in cases. gone (n, T): tests run or not to be had. paid (n, G): groups. tests (n,): how many were
-    run. spent (n,): on them, in ticks of the menu."""
+    run. spent (n,): on them, in minor of the menu."""
 
     gone: Flags
     paid: Flags
@@ -71,24 +71,24 @@ class Ahead:
         self._member = self._member.reshape(len(tests), len(menu.first_prices))
         self._cost = np.array([test.cost for test in tests])
         self._first_price = np.array(list(menu.first_prices.values()))
-        self._most, self._budget = menu.most_tests, None if menu.budget is None else menu.ticks(menu.budget)
-        costs, firsts = [menu.ticks(cost) for cost in self._cost], [menu.ticks(price) for price in self._first_price]
+        self._most, self._budget = menu.most_tests, None if menu.budget is None else menu.in_minor_units(menu.budget)
+        costs, firsts = (list(map(menu.in_minor_units, one)) for one in (self._cost, self._first_price))
         kind = np.int64 if sum(costs) + sum(firsts) < 1 << 62 else object
-        self._ticks, self._first_ticks = np.array(costs, dtype=kind), np.array(firsts, dtype=kind)
+        self._minor, self._first_minor = np.array(costs, dtype=kind), np.array(firsts, dtype=kind)
 
     def begin(self, cases: int) -> Standing:
         """That of `cases` in which nothing was done."""
         tests, groups = self._member.shape
         return Standing(
             np.zeros((cases, tests), dtype=bool), np.zeros((cases, groups), dtype=bool),
-            np.zeros(cases, dtype=np.int64), np.zeros(cases, dtype=self._ticks.dtype),
+            np.zeros(cases, dtype=np.int64), np.zeros(cases, dtype=self._minor.dtype),
         )  # fmt: skip
 
     def after(self, standing: Standing, test: int) -> Standing:
         """That of the same cases once `test` is run in all of them."""
         gone, paid = standing.gone.copy(), standing.paid | self._member[test]
         gone[:, test] = True
-        fresh = self._ticks[test] + (self._member[test] & ~standing.paid) @ self._first_ticks
+        fresh = self._minor[test] + (self._member[test] & ~standing.paid) @ self._first_minor
         return Standing(gone, paid, standing.tests + 1, standing.spent + fresh)
 
     def without(self, standing: Standing, test: int) -> Standing:
@@ -105,8 +105,8 @@ class Ahead:
         if self._most is not None:
             allowed &= (standing.tests < self._most)[:, None]
         if self._budget is not None:
-            ticks = self._ticks + (~standing.paid * self._first_ticks) @ self._member.T
-            allowed &= (standing.spent[:, None] + ticks <= self._budget).astype(bool)
+            minor = self._minor + (~standing.paid * self._first_minor) @ self._member.T
+            allowed &= (standing.spent[:, None] + minor <= self._budget).astype(bool)
         return np.where(allowed, price, np.inf)
 
     def choices(self, beliefs: Array, standing: Standing) -> tuple[Ids, Ids]:

@@ -19,8 +19,8 @@ from rhoplan.errors import MissingExtra
 from rhoplan.learning.build import prior_of
 from rhoplan.learning.cases import Cases
 from rhoplan.learning.outcomes import cut_column
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Ids
 
 NO_TEST = "no test"
 BOOSTING = "all tests + boosting"

@@ -20,7 +20,7 @@ import numpy as np
 from rhoplan.learning.baselines import TRIVIAL
 from rhoplan.learning.cases import Cases
 from rhoplan.learning.folds import POLICY, Fold
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 CONFIDENCE = 0.95
 

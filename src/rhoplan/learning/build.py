@@ -15,8 +15,8 @@ from rhoplan.learning.fit import Fitted, fit
 from rhoplan.learning.outcomes import Cut, cut_column
 from rhoplan.learning.plan import Plan
 from rhoplan.learning.table import Table
-from rhoplan.model.observe_then_commit import Commit, observe_then_commit
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Commit, observe_then_commit
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from rhoplan.io.tree import shown
 from rhoplan.learning.outcomes import OTHER, cut_column
 from rhoplan.learning.plan import Plan, diagnoses_of
 from rhoplan.learning.table import FEWEST_IDS, Column, Table
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 FEWEST_CASES = 10
 """Cases of each diagnosis below which nothing can be said about cases that were not seen."""

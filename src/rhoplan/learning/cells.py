@@ -8,7 +8,7 @@ from datetime import date
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 
 BLANKS = frozenset(("", "na", "n/a", "#n/a", "nan", "null", "?", "-", "--", ".", "..", "missing", "k.a."))
 """How people leave a cell blank, in lower case; a minus beside a plus is a result."""

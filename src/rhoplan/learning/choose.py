@@ -21,7 +21,7 @@ from rhoplan.learning.choices import Choice, Grid
 from rhoplan.learning.fit import Fitted
 from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.replay import Replayed, replay
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 SURE = 2.0
 """How many times luck another choice must be ahead of the one in use to take its place. On 300 cases what is left for

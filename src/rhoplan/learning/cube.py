@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 CLASSES, BITS = 8, 3
 NOISE, NOISE_OF_CONTEXT = 0.3, 0.1

@@ -25,8 +25,8 @@ from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.plan import Plan, read_plan
 from rhoplan.learning.replay import Replayed, replay
 from rhoplan.learning.table import Table, make_column, table_of
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.recommendation import Recommendation
 
 try:
@@ -78,7 +78,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         if unavailable:
             done = situation.visible
             assert isinstance(done, Done)
-            situation = Situation(done._replace(run=done.run | set(unavailable)), situation.beliefs, situation.logs)
+            situation = Situation(done._replace(run=done.run | set(unavailable)), situation.beliefs)
         return decide(self.problem_, self.choice_.agent, situation)
 
     def predict_proba(self, X: Any) -> Array:

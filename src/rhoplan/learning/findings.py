@@ -17,7 +17,7 @@ from rhoplan.learning.bill import mean_over_cases
 from rhoplan.learning.cases import Cases
 from rhoplan.learning.folds import POLICY, Fold
 from rhoplan.learning.stopped import Stopped
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 MOST_POINTS, CASES_PER_POINT = 8, 25
 """Points of the calibration at most, and cases that each should have."""

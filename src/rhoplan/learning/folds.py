@@ -23,7 +23,7 @@ from rhoplan.learning.choose import MOST_INNER, Split, choose, planned_cost
 from rhoplan.learning.opinion import chances
 from rhoplan.learning.replay import replay
 from rhoplan.learning.stopped import Stopped, acquired_by, look_back, second_opinion
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 INNER_FOLDS = 3
 

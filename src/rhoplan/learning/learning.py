@@ -31,7 +31,7 @@ from rhoplan.learning.looks import looks
 from rhoplan.learning.plan import Plan
 from rhoplan.learning.stopped import second_opinion as second_opinion_of
 from rhoplan.learning.table import Table
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 MANY_CASES = 2_000
 """Cases from which on one round of folds tells enough."""

@@ -14,7 +14,7 @@ import numpy as np
 from rhoplan.learning.build import Learned
 from rhoplan.learning.cases import GIVES_AWAY, SURPRISING, Cases, blanks_by_diagnosis, settled_alone
 from rhoplan.learning.findings import FEWEST
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 MOST_PAIRS, MOST_MARKS = 10, 3
 

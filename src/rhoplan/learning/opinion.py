@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 ROUNDS, RATE, DEPTH, LEAST = 80, 0.1, 2, 5
 """Trees for each sum, how much of each counts, how many questions it asks at most, cases at each of its ends."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.learning.table import Column
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 OTHER = "other"
 

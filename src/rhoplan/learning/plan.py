@@ -33,9 +33,8 @@ from rhoplan.io.stakes import read_commits
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import LARGEST_FILE, Tree, parse_tree, shown
 from rhoplan.learning.table import Column, Table
-from rhoplan.model.observe_then_commit import Commit, FlatMenu, Test
-from rhoplan.model.problem import Array
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Commit, FlatMenu, Grouped, Test
+from rhoplan.model.pomdp import Array
 
 NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels", "uncertain")
 """Fields of a model file that a plan cannot have: the first three are found, the others not covered."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.learning.ahead import Ahead
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 NOT_ASKED = -2
 

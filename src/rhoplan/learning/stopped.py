@@ -18,8 +18,8 @@ from rhoplan.learning.cases import Cases
 from rhoplan.learning.choices import Choice
 from rhoplan.learning.opinion import NOT_RUN, Record, fit_opinion
 from rhoplan.learning.replay import Replayed, replay
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 MOST_TESTS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
 """Caps on the number of tests that are tried; those that the plan has more tests than."""

@@ -25,7 +25,7 @@ from rhoplan.errors import TableError
 from rhoplan.io.foreign import read_data
 from rhoplan.io.tree import shown
 from rhoplan.learning.cells import BLANKS, FAILED, LARGEST_NUMBER, as_dates, as_numbers, decimals
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 LARGEST_TABLE = 500_000_000
 """Bytes that a table may have."""

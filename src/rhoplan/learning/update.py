@@ -29,7 +29,7 @@ from rhoplan.learning.fit import SMOOTHING, Fitted, Tests, from_counts
 from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.replay import replay
 from rhoplan.learning.table import Table
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 SAME = 1e-6
 """Largest difference between likelihoods in the file and those that its counts give: the file has all digits."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rhoplan.errors import LimitError, ProblemError
 
 if TYPE_CHECKING:
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 MOST_MENUS_LISTED = 100_000
 """Observable states that are visited to list names."""

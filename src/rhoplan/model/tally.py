@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from rhoplan.model.problem import Action, Array
+    from rhoplan.model.pomdp import Action, Array
 
 
 @dataclass(frozen=True)

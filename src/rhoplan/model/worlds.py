@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Action, CachedMenu, Ids, Problem, Visible
-from rhoplan.model.sparse import permuted
+from rhoplan.model.pomdp import Action, CachedMenu, Ids, Problem, Visible
+from rhoplan.model.transitions import is_by_outcome, permuted
 
 
 def in_names_of(problem: Problem, world: Problem) -> Problem:
@@ -55,10 +55,7 @@ class TranslatedMenu(CachedMenu):
         if change is not None:
             change = permuted(change, columns, order)
         if pays is not None:
-            if isinstance(pays, np.ndarray) and pays.ndim == 2:
-                pays = pays[order][:, columns]
-            else:
-                pays = permuted(pays, columns, order)
+            pays = pays[order][:, columns] if is_by_outcome(pays) else permuted(pays, columns, order)
         likelihood = other.likelihood[order][:, columns]
         return replace(mine, reward=other.reward[order], likelihood=likelihood, transition=change, pays=pays)
 

@@ -13,9 +13,9 @@ import numpy as np
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError
 from rhoplan.files import replacing
-from rhoplan.model.limited import horizon_of
+from rhoplan.model.horizon import horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 MANY_FORMAT = "rhoplan-many-policy-1"
 """How a file begins that holds a plan of method many; here, so that reading other files does not load its kernels."""

@@ -18,7 +18,7 @@ import numpy as np
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph, chunks
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
-from rhoplan.model.problem import Array, Ids, Leaf
+from rhoplan.model.pomdp import Array, Ids, Leaf
 from rhoplan.planning.rates import Rate
 
 

@@ -26,8 +26,8 @@ from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import spans
 from rhoplan.graph.ties import first_best
-from rhoplan.model.observe_then_commit import Done, written
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 MOST_NODES = 100_000
 """Nodes that a tree may have."""
@@ -37,9 +37,6 @@ NUMBERS_AT_ONCE = 1_000_000
 
 LARGEST_LOG = 690.0
 """Logarithm of the largest ratio of two masses; beyond, floating-point numbers overflow."""
-
-NEAR = 1e-9
-"""Relative distance of a total cost from the budget within which the decimals as written decide."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,13 +228,14 @@ class DecisionTree:
         return self._over(problems, bought[[self.root]])[:, 0], self._over(problems, arcs)
 
     def _over(self, problems: Sequence[Problem], bought: Ids) -> NDArray[np.bool_]:
-        prices = np.array([[*(t.cost for t in p.flat.tests), *p.flat.first_prices.values()] for p in problems])
-        budget = np.array([problem.flat.budget for problem in problems], dtype=float)[:, None]
-        total = prices @ bought.T
-        over: NDArray[np.bool_] = total > budget
-        for version, row in np.argwhere(np.abs(total - budget) <= NEAR * np.maximum(total, budget)):
-            counted = zip(prices[version].tolist(), bought[row].tolist(), strict=True)
-            over[version, row] = sum(written(price) * count for price, count in counted) > written(budget[version, 0])
+        """In minor units, which floats add exactly up to 2^53."""
+        menus = [problem.flat for problem in problems]
+        prices = [
+            [menu.in_minor_units(price) for price in (*(t.cost for t in menu.tests), *menu.first_prices.values())]
+            for menu in menus
+        ]
+        limits = [np.inf if menu.budget is None else float(menu.in_minor_units(menu.budget)) for menu in menus]
+        over: NDArray[np.bool_] = np.array(prices, dtype=float) @ bought.T > np.array(limits)[:, None]
         return over
 
     def _purchases(self, tests: Ids, opens: Array) -> Ids:

@@ -23,7 +23,7 @@ from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE, first_best
-from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
 from rhoplan.planning.policy import Seed
 
 UNREACHED = -1

@@ -20,7 +20,7 @@ import numpy as np
 
 from rhoplan.graph.row_index import spans
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.constrained import (
     UNREACHED,
     AdditiveCriterion,

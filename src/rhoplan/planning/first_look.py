@@ -6,7 +6,7 @@ import math
 
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 
 ROUNDING = 4 * 2.0**-52
 """More than the sum below can be off, as a share of what it is made of."""

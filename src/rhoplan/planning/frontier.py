@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.constrained import AdditiveCriterion, ConstrainedProblem, TabularPolicy, weighted_sum
 
 MOST_VERTICES, MOST_WORK = 400, 10_000_000

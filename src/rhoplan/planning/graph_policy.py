@@ -12,7 +12,7 @@ import numpy as np
 
 from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Ids, Problem
+from rhoplan.model.pomdp import Ids, Problem
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, AskedOnGraph, BeliefLike, Policy, PolicyOnGraph
 from rhoplan.planning.policy_file import is_same

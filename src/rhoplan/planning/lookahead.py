@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
-from rhoplan.model.problem import Array, Ids, Leaf, Problem
+from rhoplan.model.pomdp import Array, Ids, Leaf, Problem
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.graph_policy import LOOKAHEAD, GraphPolicy
 from rhoplan.planning.objective import Objective

@@ -22,7 +22,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import kept
 from rhoplan.planning.clock import loading
 from rhoplan.planning.kept import keep, load, title_of

@@ -17,7 +17,7 @@ from typing import TypeAlias, cast
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, WrongKind, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
-from rhoplan.model.problem import Action, Array, Problem
+from rhoplan.model.pomdp import Action, Array, Problem
 from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility
 
 BeliefUtility: TypeAlias = "Utility | Callable[[Array, Action], Array]"

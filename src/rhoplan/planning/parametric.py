@@ -20,7 +20,7 @@ import numpy as np
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph, chunks
 from rhoplan.graph.row_index import grown, spans
 from rhoplan.graph.ties import RELATIVE_TOLERANCE, first_best
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.lookahead import UNDECIDED
 from rhoplan.planning.policy import Seed
 from rhoplan.planning.rates import InformationRate

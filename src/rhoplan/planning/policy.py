@@ -23,8 +23,8 @@ from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, available
 from rhoplan.errors import AgentError, EvidenceError, MissingExtra, NotAvailable, in_a_row
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.limited import Left
-from rhoplan.model.problem import END, Action, Array, Ids, Problem
+from rhoplan.model.horizon import Left
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -187,7 +187,7 @@ class Policy(ABC):
                     f"policy.problem.belief(given=...); this one is of '{belief.problem.name}' without a horizon",
                     field=("belief",),
                 )
-            moved = Situation(Left(start.actions, held.visible), held.beliefs, held.logs)
+            moved = Situation(Left(start.actions, held.visible), held.beliefs)
             belief = Belief(self.problem, moved)
         found = as_belief(self.problem, belief)
         if found.observable is END:

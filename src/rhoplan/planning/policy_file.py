@@ -11,9 +11,9 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.files import replacing
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import Action, Problem
-from rhoplan.model.sparse import numbers
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import Action, Problem
+from rhoplan.model.transitions import numbers
 from rhoplan.planning.asked import seal, spelt
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
-from rhoplan.model.problem import Action, Array, Ids
+from rhoplan.model.pomdp import Action, Array, Ids
 from rhoplan.planning.utility import FunctionUtility, Information, NegativeEntropy, Utility, checked_utility
 
 

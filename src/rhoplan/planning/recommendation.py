@@ -13,7 +13,7 @@ from rhoplan.belief.information import coupling, entropy
 from rhoplan.belief.situation import available, named_beliefs
 from rhoplan.errors import NotAvailable
 from rhoplan.graph.ties import best_first
-from rhoplan.model.problem import Action
+from rhoplan.model.pomdp import Action
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, Policy, ValueTerms, frame, html_table

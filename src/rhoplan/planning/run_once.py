@@ -11,7 +11,7 @@ import numpy as np
 
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.graph_policy import LOOKAHEAD, LOWER_BOUND, GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective

@@ -23,7 +23,7 @@ import numpy as np
 
 from rhoplan._old.graph import Graph
 from rhoplan.errors import AgentError
-from rhoplan.model.problem import Action, Array, Ids, Problem
+from rhoplan.model.pomdp import Action, Array, Ids, Problem
 
 
 class Utility(Protocol):

@@ -27,9 +27,9 @@ from rhoplan.advice.targets import Answer, UnreachableTarget, meet
 from rhoplan.advice.uncertain.uncertainty import Uncertainty, uncertainty
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError, ProblemError, RhoplanError
+from rhoplan.io.constraints import read_targets
 from rhoplan.io.uncertain import UNCERTAIN
-from rhoplan.model.problem import Array, Problem
-from rhoplan.model.targets import read_targets
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.batch import DecisionTree
 
 MOST_NODES = 200

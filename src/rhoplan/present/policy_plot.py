@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rhoplan.errors import LimitError, NotAvailable, ProblemError
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning import clock
 from rhoplan.present.picture import Picture, drawn
 from rhoplan.present.plots import COLOURS, figure, need_matplotlib

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rhoplan.advice.journal import digest
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.version import __version__
 
 BEGIN, END = "<!-- rhoplan ", " -->\n"

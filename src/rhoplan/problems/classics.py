@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 
 def tiger(*, accuracy: float = 0.85, cost: float = 1.0, right: float = 10.0, wrong: float = -100.0) -> Problem:

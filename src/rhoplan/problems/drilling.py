@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.validate import checked
 from rhoplan.problems.classics import check_probabilities
 
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Action, Visible
+from rhoplan.model.pomdp import Action, Visible
 
 Cell = tuple[int, int]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
+from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Problem
 from rhoplan.model.tally import Tally
+from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 from rhoplan.problems.rules import WALKER_RULES

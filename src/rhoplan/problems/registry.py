@@ -18,7 +18,7 @@ from pathlib import Path
 from reprlib import repr as shortened
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.problems.classics import bandit, diagnosis, testbed, tiger
 from rhoplan.problems.drilling import drilling
 from rhoplan.problems.inspection import inspection

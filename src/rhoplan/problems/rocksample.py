@@ -14,9 +14,9 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.graph.ties import first_in_rows
-from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Problem, Visible
 from rhoplan.model.tally import Tally
+from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
 from rhoplan.problems.rules import ROVER_RULES

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.check import checked
-from rhoplan.model.problem import END, Action, CachedMenu, Factor, Problem
+from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Problem
+from rhoplan.model.validate import checked
 from rhoplan.problems.classics import check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, euclidean, move, moved
 from rhoplan.problems.rocksample import SAMPLED, rock_places

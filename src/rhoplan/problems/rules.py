@@ -10,7 +10,7 @@ import numpy as np
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation
 from rhoplan.graph.ties import above, at_least, first_in_rows
-from rhoplan.model.problem import Problem, Rule
+from rhoplan.model.pomdp import Problem, Rule
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 
 CONFIDENT = 0.75

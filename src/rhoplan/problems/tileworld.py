@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.observe_then_commit import observe_then_commit
-from rhoplan.model.problem import Ids, Problem
+from rhoplan.model.diagnostic import observe_then_commit
+from rhoplan.model.pomdp import Ids, Problem
 from rhoplan.problems.classics import at_least, matching_commits, noisy_label
 
 PARTITIONS = ("bitwise", "random", "overlapping")

@@ -11,7 +11,7 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import make_agent
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 from rhoplan.problems.grid import Cell, manhattan
 from rhoplan.problems.registry import make
 from rhoplan_paper.registry import measure

@@ -18,9 +18,9 @@ from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.api import evaluate
 from rhoplan.belief.information import information, per_nat
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import END, Action, Array, Problem
-from rhoplan.model.sparse import as_dense
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import END, Action, Array, Problem
+from rhoplan.model.transitions import dense
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan_paper.measures.told import random_stakes
@@ -241,7 +241,7 @@ def _joint_terms(beliefs: list[Array], action: Action) -> tuple[float, float]:
             rest = np.outer(rest, belief[belief > 0]).ravel()
     joint = np.outer(beliefs[own], rest)
     states = len(beliefs[own])
-    kernels = as_dense(np.eye(states) if action.transition is None else action.transition, len(action.outcomes))
+    kernels = dense(np.eye(states) if action.transition is None else action.transition, len(action.outcomes))
     outcomes = [joint * action.likelihood[:, o, None] for o in range(len(action.outcomes))]
     predicted = sum(kernel.T @ part for kernel, part in zip(kernels, outcomes, strict=True))
     gain = coupling = 0.0
@@ -303,7 +303,7 @@ def _best(actions: tuple[Action, ...], belief: Array, depth: int, true: bool) ->
                 if chance > 0:
                     after = joint / chance
                     if action.transition is not None:
-                        after = after @ as_dense(action.transition, len(action.outcomes))[outcome]
+                        after = after @ dense(action.transition, len(action.outcomes))[outcome]
                     value += chance * _best(actions, after, depth - 1, true)[0]
             options.append((value, action.name))
     return max(options, key=lambda pair: pair[0])

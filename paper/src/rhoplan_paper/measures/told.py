@@ -19,7 +19,7 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import evaluate
 from rhoplan.belief.information import entropy, information, per_nat
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan_paper.registry import measure

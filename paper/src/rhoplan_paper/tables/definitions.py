@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from rhoplan.agents.agent import AGENTS, AgentKind
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.problems.registry import make
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context, score_job, simulate_job

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.advice.everything import all_tests
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.uncertain.weighing import Weigher
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.batch import ParameterBatch
 
 THRESHOLDS = tuple(round(0.01 * step, 2) for step in range(1, 100, 2))

@@ -24,7 +24,7 @@ from numpy.random import SeedSequence, default_rng
 from rhoplan.advice.uncertain.numbers import Unsure, drawn, versions
 from rhoplan.advice.uncertain.weighing import SAME, Weighed, Weigher
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 
 Kind = Literal["exact", "estimated"]
 

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.random import Generator
 
 from rhoplan.advice.pathway import looked_for
+from rhoplan.advice.uncertain.priors import Beta, LogNormal, Spread
 from rhoplan.advice.variations import Kind, Quantity, stake
 from rhoplan.advice.words import parameter_name
 from rhoplan.errors import RhoplanError, dotted
-from rhoplan.model.problem import Array, Ids, Problem
-from rhoplan.model.spread import Beta, LogNormal, Spread, cases_of, sd_of
-from rhoplan.model.subtypes import Grouped
+from rhoplan.io.accuracy import cases_of, sd_of
+from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.batch import ParameterBatch
 
 

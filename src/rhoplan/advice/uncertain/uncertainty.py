@@ -21,7 +21,7 @@ from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.advice.words import counted, stated
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import RhoplanError
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 
 SAMPLES, MOST_SAMPLES = 2000, 100_000
 """Versions that are drawn when nobody says how many, and at most."""

@@ -11,7 +11,7 @@ from rhoplan.advice.uncertain.numbers import Unsure, versions
 from rhoplan.advice.uncertain.weighing import Weigher
 from rhoplan.advice.variations import Quantity
 from rhoplan.errors import RhoplanError
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 
 ENDS = (0.025, 0.975)
 """What lies between them is the 95% interval of a number."""

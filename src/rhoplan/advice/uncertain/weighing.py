@@ -20,8 +20,8 @@ from rhoplan.advice.uncertain.numbers import Unsure
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 
 SAME = 1e-12

@@ -13,7 +13,7 @@ from rhoplan.app.cli.starting import given_option, known_option, prior_option
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 
 def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:

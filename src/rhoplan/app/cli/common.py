@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -151,7 +151,7 @@ def _within_horizon(problem: Problem, names: str) -> Problem:
     paths = [name.strip().removeprefix(SOLVED) for name in names.split(",") if name.strip().startswith(SOLVED)]
     if not paths:
         return problem
-    from rhoplan.model.limited import with_horizon
+    from rhoplan.model.horizon import with_horizon
     from rhoplan.planning.certified.saved import saved_horizon
 
     found = {saved_horizon(path) for path in paths}

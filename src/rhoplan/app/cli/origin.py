@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.present.origin import Origin
 
 author_option = click.option(

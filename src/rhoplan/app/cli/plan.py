@@ -40,7 +40,7 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.planning.recommendation import ActionValue, Recommendation
 
 MOST_ROWS, MOST_NAMED = 10, 3

@@ -36,7 +36,7 @@ from rhoplan.app.records import estimate_record, one_or_more
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from rhoplan.app.cli.common import (
 from rhoplan.app.records import catalogue_record, problem_record
 
 if TYPE_CHECKING:
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 
 @click.command("list")
@@ -167,7 +167,7 @@ def print_factored(problem: Problem) -> None:
     from rhoplan.advice.words import counted
     from rhoplan.belief.information import information
     from rhoplan.belief.situation import initial, named_beliefs
-    from rhoplan.model.reach import is_endless
+    from rhoplan.model.horizon import is_endless
 
     out = console()
     beliefs = named_beliefs(problem, initial(problem))

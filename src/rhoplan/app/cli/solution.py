@@ -10,7 +10,7 @@ from rhoplan.app.records import rarest
 
 if TYPE_CHECKING:
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.planning.certified.solve import SolveResult
 
 LONG = 5.0

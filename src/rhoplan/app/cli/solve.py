@@ -26,7 +26,7 @@ from rhoplan.app.records import plan_score_record, solution_record
 
 if TYPE_CHECKING:
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.planning.certified.solve import SolveResult
 
 BETWEEN_LINES = 0.5
@@ -211,7 +211,7 @@ def _check_wishes(
 
         check_export(weight=weight, discount=discount, horizon=horizon)
     if plot:
-        from rhoplan.model.limited import with_horizon
+        from rhoplan.model.horizon import with_horizon
         from rhoplan.present.policy_plot import check_plot
 
         drawn = problem if horizon is None else with_horizon(problem, horizon)

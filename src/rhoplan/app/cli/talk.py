@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.journal import Case
     from rhoplan.advice.replay import Replayed
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 HELP = """\
 what stands before a result     the result of the recommended test; its name does too

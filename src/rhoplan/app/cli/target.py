@@ -14,7 +14,7 @@ from rhoplan.io.typed import check_typed
 if TYPE_CHECKING:
     from rhoplan.advice.edges import Edge, LowerSet
     from rhoplan.advice.targets import Answer
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 SHARE = "SHARE"
 
@@ -57,7 +57,7 @@ def target_command(
     from rhoplan.advice.edges import edges, positive_of, together
     from rhoplan.advice.targets import meet
     from rhoplan.app.target_records import answer_record, edge_record
-    from rhoplan.model.targets import read_targets
+    from rhoplan.io.constraints import read_targets
 
     loaded = load_problem(problem)
     loaded.flat  # noqa: B018  (says so where the problem is not flat)

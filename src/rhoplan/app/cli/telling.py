@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.first import First
     from rhoplan.advice.journal import Case
     from rhoplan.advice.part import Part
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 
 def show_case(case: Case, seconds: float) -> None:

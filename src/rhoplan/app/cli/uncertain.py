@@ -25,7 +25,7 @@ from rhoplan.app.cli.telling import own_prior
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 MOST_ROWS = 10
 """Rows of a table that are shown; `--json` has all."""

@@ -37,7 +37,7 @@ from rhoplan.app.notebook.views import (
     WhatIf,
 )
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.content import make_report
 
 

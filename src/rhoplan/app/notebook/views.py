@@ -17,7 +17,7 @@ from rhoplan.advice.words import counted, likeliest, money, percent, percents
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.app import records
 from rhoplan.app.notebook.shown import Shown, bars, cells
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.content import Report
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.page.page import page

@@ -19,8 +19,8 @@ from rhoplan.io.convert import convert
 from rhoplan.io.form import Form, first_doubt, first_gap
 from rhoplan.io.form_text import form_text, read_form
 from rhoplan.io.model_file import LANGUAGES, parse_model
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Test
+from rhoplan.model.pomdp import Problem
 from rhoplan.problems.registry import PROBLEMS
 
 Record = dict[str, Any]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rhoplan.app.serve.worker import Tell
     from rhoplan.learning.plan import Plan
     from rhoplan.learning.table import Table
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 CSV, BYTES = "csv", "latin-1"
 """Language of a source that is a table, and the encoding that has a character for each byte."""

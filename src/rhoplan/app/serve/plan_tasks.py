@@ -9,8 +9,8 @@ from rhoplan.app import records
 from rhoplan.belief.information import per_nat
 from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.evaluation.exact import evaluate
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import END, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.solution import POINTS, REVEAL
 from rhoplan.planning.certified.solve import solve, usual_method

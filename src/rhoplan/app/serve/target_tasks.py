@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.targets import KINDS
+from rhoplan.io.constraints import KINDS
 
 if TYPE_CHECKING:
     from rhoplan.app.serve.tasks import Asked
@@ -16,7 +16,7 @@ def meet(asked: Asked) -> dict[str, Any]:
     """`rhoplan target --json`."""
     from rhoplan.advice.targets import meet as keep
     from rhoplan.app.target_records import answer_record
-    from rhoplan.model.targets import read_targets
+    from rhoplan.io.constraints import read_targets
 
     problem, request = asked.problem, asked.request
     problem.flat  # noqa: B018  (says so where the problem is not flat)
@@ -37,7 +37,7 @@ def frontier(asked: Asked) -> dict[str, Any]:
     """The frontiers, and the targets that stand in the model."""
     from rhoplan.advice.edges import edges, together
     from rhoplan.app.target_records import edge_record, targets_record
-    from rhoplan.model.targets import read_targets
+    from rhoplan.io.constraints import read_targets
 
     problem, request = asked.problem, asked.request
     problem.flat  # noqa: B018

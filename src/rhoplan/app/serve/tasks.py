@@ -34,7 +34,7 @@ from rhoplan.app.serve.worker import Job, Shelf, Tell
 from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError, dotted
 from rhoplan.io.model_file import write_model
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.problems.registry import WORKED_MODELS
 
 SHARE_OF_LIMIT = 0.7

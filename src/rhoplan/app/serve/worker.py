@@ -23,7 +23,7 @@ from rhoplan.parallel import begin_as_child
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Adviser
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
 
 MOST_PROBLEMS = 24
 """Problems a worker keeps with their graphs; the longest unused one goes first, what-ifs before whole models."""

@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import grown
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
 from rhoplan.planning import clock
 from rhoplan.planning.certified.convex import Anchors
 from rhoplan.planning.certified.follow import TRUE, first_actions, plan_vectors

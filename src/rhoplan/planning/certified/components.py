@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 
 Flags: TypeAlias = NDArray[np.bool_]
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 VALUE, SCORE, REWARD, TESTS, SUCCESS = range(5)
 """What is kept of a plan for each true state: discounted reward and log score of its beliefs, which bound; and reward,

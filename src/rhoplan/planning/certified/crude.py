@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.belief.information import entropy
-from rhoplan.model.limited import Left, without_horizon
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
-from rhoplan.model.sparse import Sparse, expected
+from rhoplan.model.horizon import Left, without_horizon
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
+from rhoplan.model.transitions import expected
 from rhoplan.planning import clock
 
 MOST_SWEEPS, SETTLED = 2000, 1e-4
@@ -288,9 +288,9 @@ def _worth(action: Action, values: dict[Visible, Array], discount: float) -> Arr
     total: Array = action.reward.copy()
     going = [outcome for outcome, there in enumerate(action.leads_to) if there is not END]
     change = action.transition
-    if isinstance(change, Sparse) and len({id(values[action.leads_to[outcome]]) for outcome in going}) == 1:
-        each = change.right(values[action.leads_to[going[0]]])  # all outcomes at once
-        each = each if each.ndim == 2 else np.broadcast_to(each, (len(action.outcomes), len(each)))
+    if change is not None and len({id(values[action.leads_to[outcome]]) for outcome in going}) == 1:
+        each = change @ values[action.leads_to[going[0]]]  # all outcomes at once
+        each = np.broadcast_to(each.reshape(-1, change.shape[-1]), action.likelihood.T.shape)
         total += discount * (action.likelihood[:, going].T * each[going]).sum(axis=0)
         return total
     for outcome in going:

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import EvidenceError
-from rhoplan.model.problem import END, Action
+from rhoplan.model.pomdp import END, Action
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.belief.information import information
 from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import EvidenceError, LimitError
-from rhoplan.model.problem import END, Action, Array, Problem
+from rhoplan.model.pomdp import END, Action, Array, Problem
 from rhoplan.planning.asked import Asked, BoundedPolicy, spelt
 from rhoplan.planning.certified.errands import ErrandPlan, Unfit
 from rhoplan.planning.certified.reveal import errand_bounds

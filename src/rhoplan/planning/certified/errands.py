@@ -21,8 +21,8 @@ import numpy as np
 from rhoplan.belief.information import information, update
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import LimitError
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.diagnostic import Test
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 from rhoplan.planning import clock
 from rhoplan.planning.routing.decomposition import decomposes, going_on_costs
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, depends, is_move

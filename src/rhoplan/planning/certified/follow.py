@@ -12,7 +12,7 @@ import numpy as np
 
 from rhoplan._old.flow import Chosen, Flow
 from rhoplan._old.ties import choose
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
 from rhoplan.planning.utility import Information
 

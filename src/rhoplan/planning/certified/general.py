@@ -21,8 +21,8 @@ import numpy as np
 
 from rhoplan.belief.situation import initial
 from rhoplan.errors import LimitError
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.crude import crude_bounds

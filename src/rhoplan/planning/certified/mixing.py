@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 
 NEGLIGIBLE = 1e-12
 """Probabilities up to this may be paid for as rounding where a mixture is looked for, not made up: they are left of

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.limited import horizon_of, with_horizon
-from rhoplan.model.problem import Ids, Problem
+from rhoplan.model.horizon import horizon_of, with_horizon
+from rhoplan.model.pomdp import Ids, Problem
 from rhoplan.planning.asked import MANY_FORMAT, Asked, seal
 from rhoplan.planning.certified.errand_policy import FORMAT as ERRAND_FORMAT
 from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy

@@ -15,9 +15,9 @@ import numpy as np
 
 from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, expect
-from rhoplan.model.limited import with_horizon
+from rhoplan.model.horizon import with_horizon
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds

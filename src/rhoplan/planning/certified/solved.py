@@ -19,8 +19,8 @@ import numpy as np
 from rhoplan.belief.information import entropy
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError
-from rhoplan.model.limited import horizon_of
-from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.model.horizon import horizon_of
+from rhoplan.model.pomdp import END, Array, Ids, Problem
 from rhoplan.planning.asked import Asked, BoundedPolicy, unbeaten
 from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.check import backup

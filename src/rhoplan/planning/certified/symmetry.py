@@ -11,8 +11,8 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.diagnostic import Test
+from rhoplan.model.pomdp import Array, Ids, Problem
 
 LARGEST_GROUP = 64
 """Each belief is compared with its images under the whole group: this many keys per belief."""

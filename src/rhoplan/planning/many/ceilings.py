@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.many.machine import Model, compiled
 from rhoplan.planning.many.pairs import SPAN, Pair, worth_of
 

@@ -23,8 +23,8 @@ from numpy.random import Generator
 
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation, branch
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Action, Array, Factor, Ids
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Action, Array, Factor, Ids
 from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 from rhoplan.planning.many.graph import ABOVE, COUNT, FIRST, LOWER, ROOT, UPPER, place_of
 from rhoplan.planning.many.search import Search

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief.situation import Situation
-from rhoplan.model.observe_then_commit import Done, FlatMenu, Test
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done, FlatMenu, Test
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning.many.machine import ENDLESS, Model
 
 MOST_TICKS = 1 << 61
@@ -169,13 +169,13 @@ def _packed(outcomes: list[int], copies: list[int]) -> tuple[list[int], list[int
 def _ticks(
     menu: FlatMenu, leaders: list[Test], groups: list[str], done: Done
 ) -> tuple[list[int], list[int], list[int]]:
-    """Prices and first prices in ticks of the budget, and the tests and ticks left; no ticks where there is no cap."""
+    """Prices and first prices in minor units, and the tests and minor units left; none without a budget."""
     tests = -1 if menu.most_tests is None else max(menu.most_tests - done.tests, 0)
     if menu.budget is None:
         return [0] * len(leaders), [0] * len(groups), [tests, 0, 0]
-    left = menu.ticks(menu.budget) - done.spent
-    prices = [menu.ticks(test.cost) for test in leaders]
-    entries = [menu.ticks(menu.first_prices[group]) for group in groups]
+    left = menu.in_minor_units(menu.budget) - done.spent
+    prices = [menu.in_minor_units(test.cost) for test in leaders]
+    entries = [menu.in_minor_units(menu.first_prices[group]) for group in groups]
     runs = len(menu.tests) + len(groups) + 1
     coarse = max(abs(left), *prices, *entries, 1) * runs // MOST_TICKS
     if coarse:  # too many digits: sums that miss the budget by less than the last of those kept count as within it

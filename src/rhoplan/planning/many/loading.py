@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from rhoplan.belief.situation import initial
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning.asked import Asked
 from rhoplan.planning.many.evidence import digest_of, kinds_of, remembered
 from rhoplan.planning.many.search import anew

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled, entropy_of_groups
 
 __all__ = ["ENDLESS", "Model", "best_commit", "compiled", "copy", "entropy_of_groups", "wide"]

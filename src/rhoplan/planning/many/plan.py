@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.many.bounds import NONE, Standing, price_now, read_key
 from rhoplan.planning.many.ceilings import Ceilings
 from rhoplan.planning.many.graph import (

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.many.machine import ENDLESS, Model, compiled, copy
 from rhoplan.planning.many.pairs import Pair, expected_runs, settle
 

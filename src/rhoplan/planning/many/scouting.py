@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.many.bounds import Standing, price_now
 from rhoplan.planning.many.ceilings import Ceilings
 from rhoplan.planning.many.graph import (

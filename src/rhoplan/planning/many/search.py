@@ -13,15 +13,14 @@ tests have 32,768 of these, but 14 million sets of results.
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
 from rhoplan._old.ties import choose
 from rhoplan.belief.situation import Situation, initial
-from rhoplan.model.observe_then_commit import Done, written
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
@@ -265,7 +264,7 @@ class Search:
         graph, menu, done = self.graph, self.problem.flat, self.situation.visible
         assert isinstance(done, Done)
         tests, outcomes = {test.name: test for test in menu.tests}, np.diff(self.model.first).tolist()
-        came, shares = {int(ROOT): (done, Fraction(0))}, {int(ROOT): 1.0}
+        came, shares = {int(ROOT): (done, 0)}, {int(ROOT): 1.0}
         steps, ended = list[Step](), list[End]()
         for place, node in enumerate(plan.order[: int(plan.reached[0])].tolist()):
             arm, share, depth = int(plan.arm[place]), shares.get(node, 0.0), int(plan.depth[place])
@@ -274,7 +273,7 @@ class Search:
             if arm >= 0:
                 kind, first = int(graph.kind[arm]), int(graph.child[arm])
                 name = self.kinds.test(kind, here)
-                then = menu.after(tests[name], here), paid + written(menu.price(tests[name], here))
+                then = menu.after(tests[name], here), paid + menu.in_minor_units(menu.price(tests[name], here))
                 for at in range(first, first + outcomes[kind]):
                     other = int(graph.node[at])
                     if other >= 0:
@@ -283,7 +282,7 @@ class Search:
                         shares[other] = shares.get(other, 0.0) + (share * chance if depth < self.problem.cap else 0.0)
             if share and (arm < 0 or depth >= self.problem.cap):
                 commit = name if arm < 0 else None
-                ended.append(End(share, depth, paid, commit, float(right[place]) if commit else 0.0))
+                ended.append(End(share, depth, paid / menu.minor_units, commit, float(right[place]) if commit else 0.0))
             steps.append(Step(here, graph.belief[node].copy(), name, *graph.bound[node, [LOWER, UPPER]].tolist()))
         return steps, ended
 

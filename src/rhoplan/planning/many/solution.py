@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -18,8 +17,8 @@ import numpy as np
 
 from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import EvidenceError
-from rhoplan.model.observe_then_commit import Done
-from rhoplan.model.problem import END, Array, Problem
+from rhoplan.model.diagnostic import Done
+from rhoplan.model.pomdp import END, Array, Problem
 from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
 from rhoplan.planning.many.evidence import digest_of, kinds_of
 
@@ -70,7 +69,7 @@ class End(NamedTuple):
 
     share: float
     tests: int
-    cost: Fraction
+    cost: float
     commit: str | None
     right: float
 

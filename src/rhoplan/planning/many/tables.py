@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.many.ceilings import Ceilings, fill_rows
 from rhoplan.planning.many.machine import ENDLESS, Model
 from rhoplan.planning.many.pairs import Pair, expected_runs, make_pair, settle

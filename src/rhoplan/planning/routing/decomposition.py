@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import END, Action, Problem, Visible
-from rhoplan.model.sparse import expected
+from rhoplan.model.pomdp import END, Action, Problem, Visible
+from rhoplan.model.transitions import expected
 from rhoplan.planning import clock
 from rhoplan.planning.routing.site_graph import SiteGraph, depends, is_move
 

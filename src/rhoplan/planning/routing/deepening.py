@@ -12,7 +12,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Array, Ids, Leaf, Problem, Visible
+from rhoplan.model.pomdp import Array, Ids, Leaf, Problem, Visible
 from rhoplan.planning.graph_policy import GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective

@@ -16,8 +16,8 @@ from itertools import product
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
-from rhoplan.model.sparse import expected
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
+from rhoplan.model.transitions import expected
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best
 from rhoplan.planning.routing.site_graph import SiteGraph

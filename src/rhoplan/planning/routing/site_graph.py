@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.model.observe_then_commit import Commit, Test, observe_then_commit
-from rhoplan.model.problem import END, Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.pomdp import END, Action, Array, Factor, Ids, Problem, Visible
 
 MOST_PLACES = 20_000
 """Places beyond which a problem is not decomposed."""

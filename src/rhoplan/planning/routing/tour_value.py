@@ -21,7 +21,7 @@ from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
-from rhoplan.model.problem import Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import Array, Ids, Problem, Visible
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.rates import InformationRate
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, site_graph

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rhoplan.belief.information import FLOOR, SMALLEST
 from rhoplan.graph.action_table import UNKNOWN
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled, entropy, handed
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning.machine import compiled
 from rhoplan.planning.tree_search import kernels, nodes
 from rhoplan.planning.tree_search.kernels import Model

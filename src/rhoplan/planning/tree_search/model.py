@@ -11,8 +11,8 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.row_index import grown
-from rhoplan.model.problem import Action, Array, Ids, Problem, Visible
-from rhoplan.model.sparse import Change, Sparse, entries
+from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
+from rhoplan.model.transitions import Transition, entries
 from rhoplan.planning.tree_search.kernels import Model
 
 MOST_MOVES = 20_000_000
@@ -102,7 +102,7 @@ class SearchModel:
         places = [len(action.reward), *(self._add(part.ravel()) for part in parts)]
         return [*places, -1 if change is None else self._add(self._transition(action, change))]
 
-    def _transition(self, action: Action, change: Change) -> Array:
+    def _transition(self, action: Action, change: Transition) -> Array:
         """Where each row begins, then columns, probabilities and their sums along a row."""
         states, outcomes = action.likelihood.shape
         outcome, before, after, share = entries(change, outcomes)
@@ -111,11 +111,12 @@ class SearchModel:
                 f"'{self.problem.name}' changes state in {len(share):,} ways by '{action.name}': tree search keeps at "
                 f"most {MOST_MOVES:,}; take planner exact"
             )
-        moves = Sparse.of((outcomes, states, states), outcome * states + before, after, share)
-        sums = np.cumsum(moves.values)
-        sums -= np.concatenate([[0.0], sums])[moves.starts[:-1]][moves.rows]
-        sums[moves.starts[1:][np.diff(moves.starts) > 0] - 1] = 1.0
-        return np.concatenate([moves.starts, moves.columns, moves.values, sums])
+        rows = outcome * states + before
+        starts = np.searchsorted(rows, np.arange(outcomes * states + 1))
+        sums = np.cumsum(share)
+        sums -= np.concatenate([[0.0], sums])[starts[:-1]][rows]
+        sums[starts[1:][np.diff(starts) > 0] - 1] = 1.0
+        return np.concatenate([starts, after, share, sums])
 
     def _add(self, numbers: Array) -> int:
         """Append to `numbers` of the model; where the first of them stands."""

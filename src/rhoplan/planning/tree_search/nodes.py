@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled, handed
 from rhoplan.planning.tree_search import kernels
 from rhoplan.planning.tree_search.kernels import Model

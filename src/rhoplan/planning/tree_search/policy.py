@@ -10,7 +10,7 @@ import numpy as np
 
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.policy import ActionValues, BeliefLike, Policy, Seed, ValueTerms, immediate_terms
 from rhoplan.planning.tree_search.search import TreeSearch, TreeSearchSettings

@@ -18,7 +18,7 @@ from rhoplan.errors import AgentError, EvidenceError, LimitError, ProblemError
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
 from rhoplan.model.limits import LARGEST_HORIZON
-from rhoplan.model.problem import END, Array, Ids, Problem
+from rhoplan.model.pomdp import END, Array, Ids, Problem
 from rhoplan.planning.asked import check_about_states
 from rhoplan.planning.machine import compiled
 from rhoplan.planning.tree_search import nodes

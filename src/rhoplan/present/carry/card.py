@@ -15,7 +15,7 @@ from rhoplan.advice.thresholds import Thresholds, thresholds
 from rhoplan.advice.words import belief_words, counted, in_thousand, money, percent
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.origin import DISCLAIMER, Origin
 from rhoplan.present.page.parts import safe
 from rhoplan.present.signed import signed

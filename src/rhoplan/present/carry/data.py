@@ -53,7 +53,7 @@ def plan_data(carried: Carried) -> dict[str, Any]:
     return {
         "fields": list(FIELDS),
         "places": places,
-        "amounts": [money(float(amount), problem.unit) for amount in carried.amounts],
+        "amounts": [money(amount, problem.unit) for amount in carried.amounts],
         "sums": [list(row) for row in carried.sums.values()],
         "keys": {test.name: shortcuts(test.outcomes, commits) for test in problem.flat.tests},
         "notes": {test: note.as_dict() for test, note in notes_of(problem).items()},

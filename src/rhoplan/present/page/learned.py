@@ -7,7 +7,7 @@ from typing import Any
 
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.learning.bill import Bill, depth_sentence
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.page.bill import planned_words
 from rhoplan.present.page.chart import BLUE, GREY, ORANGE, Chart
 from rhoplan.present.page.parts import NONE, safe, table

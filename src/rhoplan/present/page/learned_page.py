@@ -16,7 +16,7 @@ from rhoplan.agents.agent import BoundAgent, make_adviser
 from rhoplan.agents.planned import decide
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.content import MOST_NODES
 from rhoplan.present.page.bill import bill_box
 from rhoplan.present.page.learned import (

@@ -13,9 +13,8 @@ from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, 
 from rhoplan.belief.information import per_nat
 from rhoplan.files import write_text
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.observe_then_commit import Commit
-from rhoplan.model.problem import Problem
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.diagnostic import Commit, Grouped
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.content import Report
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.origin import DISCLAIMER, Origin, origin_of

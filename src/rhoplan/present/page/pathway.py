@@ -14,7 +14,7 @@ from rhoplan.present.telling import folded_words, goes_on, outcomes_of
 
 if TYPE_CHECKING:
     from rhoplan.advice.branches import Pathway
-    from rhoplan.model.problem import Problem
+    from rhoplan.model.pomdp import Problem
     from rhoplan.present.content import Report
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from rhoplan.advice.notes import note_in
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import chance, money, stated, words_for
-from rhoplan.model.observe_then_commit import Test
-from rhoplan.model.problem import Array, Problem
+from rhoplan.model.diagnostic import Test
+from rhoplan.model.pomdp import Array, Problem
 from rhoplan.present.page.parts import MANY, NONE, grouped, safe, table
 
 UNREADABLE = 1e-12

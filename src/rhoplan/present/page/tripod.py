@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rhoplan.learning.bill import Bill
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.page.learned import split_words
 from rhoplan.present.page.parts import SCROLLED, safe
 from rhoplan.version import __version__

@@ -11,7 +11,7 @@ from rhoplan.advice.uncertain.uncertainty import Uncertainty
 from rhoplan.advice.uncertain.views import Axis, Map, Swing
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, money, percent, stated
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.present.page.chart import BLUE, BOTTOM, GREEN, GREY, HEIGHT, INK, LEFT, ORANGE, RIGHT, WIDTH, Chart
 from rhoplan.present.page.parts import safe, table
 

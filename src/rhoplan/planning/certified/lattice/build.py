@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rhoplan.model.problem import END, Array, Ids
+from rhoplan.model.pomdp import END, Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.grid import Entry, Grid, Row, rows_of

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from rhoplan.belief.information import entropy, information, update
-from rhoplan.model.problem import END, Action, Array
+from rhoplan.model.pomdp import END, Action, Array
 from rhoplan.planning.certified.lattice.build import least_of
 from rhoplan.planning.certified.lattice.grid import contract
 from rhoplan.planning.certified.lattice.policy import GridPolicy, Half

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.belief.information import entropy, information, update
-from rhoplan.model.problem import END, Action, Array, Factor, Ids
+from rhoplan.model.pomdp import END, Action, Array, Factor, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.mixing import mixture_weights
 

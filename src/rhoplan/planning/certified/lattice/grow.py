@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.belief.information import update
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_tuples
 from rhoplan.planning.certified.lattice.grid import Grid, contract, find_point, spread

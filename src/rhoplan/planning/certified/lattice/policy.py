@@ -18,7 +18,7 @@ import numpy as np
 from rhoplan.belief.information import entropy, information, update
 from rhoplan.belief.situation import Situation
 from rhoplan.errors import EvidenceError
-from rhoplan.model.problem import END, Action, Array, Problem, Visible
+from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.lattice.grid import Grid, find_point, mixture_of
 from rhoplan.planning.certified.lattice.rooms import Structure

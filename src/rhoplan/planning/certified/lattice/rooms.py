@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.model.problem import END, Action, Ids, Problem, Visible
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import END, Action, Ids, Problem, Visible
+from rhoplan.model.transitions import key
 from rhoplan.planning import clock
 from rhoplan.planning.asked import spelt
 from rhoplan.planning.certified.components import rooms_of
@@ -143,12 +143,7 @@ def _contents(action: Action) -> tuple[object, ...]:
     """What two actions of one kind have in common: numbers, and which outcomes lead to one place, or to the end."""
     seen: dict[object, int] = {}
     pattern = tuple(-1 if there is END else seen.setdefault(there, len(seen)) for there in action.leads_to)
-    change, moved = action.transition, tuple[bytes, ...]()
-    if isinstance(change, Sparse):
-        moved = change.starts.tobytes(), change.columns.tobytes(), change.values.tobytes()
-    elif change is not None:
-        moved = (change.tobytes(),)
-    return action.factor, pattern, action.reward.tobytes(), action.likelihood.tobytes(), *moved
+    return action.factor, pattern, action.reward.tobytes(), action.likelihood.tobytes(), key(action.transition)
 
 
 def _bytes(part: object) -> bytes:

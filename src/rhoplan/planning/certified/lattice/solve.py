@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Ids, Problem
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, scale_of, start_value

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled_in_any_order as compiled
 from rhoplan.planning.machine import handed
 

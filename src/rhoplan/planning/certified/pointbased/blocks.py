@@ -6,7 +6,7 @@ use, and is not used again.
 
 from __future__ import annotations
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.pointbased.graph import BEGIN, FILLED, WIDE, WIDEST, Graph
 from rhoplan.planning.certified.pointbased.machine import compiled
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.components import Flags, circles_of
 from rhoplan.planning.certified.pointbased.above import add_point
 from rhoplan.planning.certified.pointbased.compiled import Model

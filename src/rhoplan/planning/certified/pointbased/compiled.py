@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.pointbased.classes import Flags, find_classes
 from rhoplan.planning.machine import handed
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.machine import compiled, sparse_dot
 from rhoplan.planning.machine import handed

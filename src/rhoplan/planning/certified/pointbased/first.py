@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.components import circles_of
 from rhoplan.planning.certified.pointbased.classes import Flags

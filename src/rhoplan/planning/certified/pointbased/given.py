@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from rhoplan.model.problem import Problem
+from rhoplan.model.pomdp import Problem
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.idle import with_stops

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning.certified.pointbased.below import fan_out
 from rhoplan.planning.certified.pointbased.blocks import LEAST_BLOCK
 from rhoplan.planning.certified.pointbased.compiled import Compiled

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 
 STOPPED = -1

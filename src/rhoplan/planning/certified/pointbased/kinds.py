@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.classes import Flags, find_classes
 from rhoplan.planning.certified.pointbased.compiled import Entries, sorted_by

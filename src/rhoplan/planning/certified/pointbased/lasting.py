@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.policies import MOST_DENSE

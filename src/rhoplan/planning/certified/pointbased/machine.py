@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled as compiled_in_order
 from rhoplan.planning.machine import compiled_in_any_order, entropy
 

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.components import kept_inside, leading_to
 from rhoplan.planning.certified.pointbased.classes import Flags

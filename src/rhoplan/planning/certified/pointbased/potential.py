@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 

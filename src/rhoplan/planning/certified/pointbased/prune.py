@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 from rhoplan.planning.certified.pointbased.above import passes, put_in_cloud, share_of
 from rhoplan.planning.certified.pointbased.below import fan_out, raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model

@@ -15,8 +15,8 @@ from math import inf, prod
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.problem import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.transitions import entries, has_observation_axis
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import (
     BYTES_PER_ENTRY,
@@ -172,39 +172,31 @@ def reachable(problem: Problem, *, deadline: float = inf) -> list[Visible]:
 
 def entry_count(action: Action) -> int:
     """At most how many numbers `factor_entries` gives; cheap."""
+    possible = action.likelihood > 0
     if action.transition is None:
-        return int(np.count_nonzero(action.likelihood > 0))
-    if isinstance(action.transition, Sparse):
-        possible, parts = action.likelihood > 0, action.transition.outcomes
-        if len(parts) > 1:
-            return sum(int(possible[part.rows, outcome].sum()) for outcome, part in enumerate(parts))
-        return int(possible.sum(axis=1)[parts[0].rows].sum())
-    return len(factor_entries(action)[0])
+        return int(np.count_nonzero(possible))
+    if has_observation_axis(action.transition):
+        outcome, before, *_ = entries(action.transition, len(action.outcomes))
+        return int(possible[before, outcome].sum())
+    return int(possible.sum(axis=1)[entries(action.transition, 1)[1]].sum())
 
 
 def factor_entries(action: Action) -> tuple[Ids, Ids, Ids, Array]:
     """State, outcome, next state and P(s', o | s) on the action's factor; no zeros."""
-    states, outcomes = action.likelihood.shape
     if action.transition is None:
         rows, seen = np.nonzero(action.likelihood > 0)
         return rows, seen, rows, action.likelihood[rows, seen]
-    if isinstance(action.transition, Sparse):
-        parts = action.transition.outcomes
-        if len(parts) > 1:
-            rows = np.concatenate([part.rows for part in parts])
-            seen = np.repeat(np.arange(outcomes), [len(part.values) for part in parts])
-            after, chance = (np.concatenate([getattr(part, name) for part in parts]) for name in ("columns", "values"))
-        else:  # each step with all outcomes that its state can give
-            states, shown = np.nonzero(action.likelihood > 0)
-            begins = np.searchsorted(states, np.arange(len(action.likelihood) + 1))
-            count = np.diff(begins)[parts[0].rows]
-            step = np.repeat(np.arange(len(count)), count)
-            rows, after, chance = parts[0].rows[step], parts[0].columns[step], parts[0].values[step]
-            seen = shown[np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count) + begins[rows]]
-        chance = chance * action.likelihood[rows, seen]
-        if (there := chance > 0).all():
-            return rows, seen, after, chance
-        return rows[there], seen[there], after[there], chance[there]
-    table = action.likelihood.T[:, :, None] * np.broadcast_to(action.transition, (outcomes, states, states))
-    seen, rows, after = np.nonzero(table > 0)
-    return rows, seen, after, table[seen, rows, after]
+    if has_observation_axis(action.transition):
+        seen, rows, after, chance = entries(action.transition, len(action.outcomes))
+    else:  # each step with all outcomes that its state can give
+        states, shown = np.nonzero(action.likelihood > 0)
+        begins = np.searchsorted(states, np.arange(len(action.likelihood) + 1))
+        _, before, target, share = entries(action.transition, 1)
+        count = np.diff(begins)[before]
+        step = np.repeat(np.arange(len(count)), count)
+        rows, after, chance = before[step], target[step], share[step]
+        seen = shown[np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count) + begins[rows]]
+    chance = chance * action.likelihood[rows, seen]
+    if (there := chance > 0).all():
+        return rows, seen, after, chance
+    return rows[there], seen[there], after[there], chance[there]

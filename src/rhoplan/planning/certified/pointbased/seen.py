@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.pointbased.compiled import Compiled, Model
 from rhoplan.planning.certified.pointbased.machine import compiled
 

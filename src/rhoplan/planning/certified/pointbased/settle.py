@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.pointbased.above import fall_anew, put_in_cloud, taken_again
 from rhoplan.planning.certified.pointbased.below import raise_lower
 from rhoplan.planning.certified.pointbased.compiled import Model

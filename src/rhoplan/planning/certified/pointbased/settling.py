@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.decisions import Rows, best_values, empty_rows, plan_values, weights_of
 from rhoplan.planning.certified.pointbased.graph import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rhoplan.model.problem import Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.above import lower_upper
 from rhoplan.planning.certified.pointbased.below import raise_lower

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.model.problem import Ids
+from rhoplan.model.pomdp import Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.components import circles_of
 from rhoplan.planning.certified.pointbased.compiled import Compiled

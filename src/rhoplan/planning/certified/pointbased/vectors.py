@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.problem import Array
+from rhoplan.model.pomdp import Array
 from rhoplan.planning.certified.pointbased.below import into_fan
 from rhoplan.planning.certified.pointbased.compiled import Model
 from rhoplan.planning.certified.pointbased.graph import (

@@ -7,20 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from rhoplan.model.spread import Beta, LogNormal, Spread, cases_of, incomplete_beta, sd_of
+from rhoplan.advice.uncertain.priors import Beta, LogNormal, Spread
+from rhoplan.io.accuracy import cases_of, sd_of
 
 SPREADS: tuple[Spread, ...] = (Beta(0.83, 127.0), Beta(0.02, 40.0), Beta(0.5, 3e6), LogNormal(50.0, 9.0))
 
 
 @pytest.mark.parametrize(("yes", "of", "chance"), [(3, 10, 0.2), (91, 110, 0.83), (1, 4, 0.9), (400, 1000, 0.41)])
-def test_incomplete_beta_is_a_sum_of_binomials(yes: int, of: int, chance: float) -> None:
+def test_a_beta_is_a_sum_of_binomials(yes: int, of: int, chance: float) -> None:
     tail = math.fsum(math.comb(of, k) * chance**k * (1 - chance) ** (of - k) for k in range(yes, of + 1))
-    assert incomplete_beta(yes, of - yes + 1, chance) == pytest.approx(tail, rel=1e-10)
+    beta = Beta(yes / (of + 1), of + 1)
+    assert beta.below(chance) == pytest.approx(tail, rel=1e-10)
 
 
-def test_incomplete_beta_of_halves_is_an_arc() -> None:
+def test_a_beta_of_halves_is_an_arc() -> None:
     for x in (0.001, 0.3, 0.5, 0.99):
-        assert incomplete_beta(0.5, 0.5, x) == pytest.approx(2 / math.pi * math.asin(math.sqrt(x)), rel=1e-12)
+        assert Beta(0.5, 1.0).below(x) == pytest.approx(2 / math.pi * math.asin(math.sqrt(x)), rel=1e-12)
 
 
 @pytest.mark.parametrize("spread", SPREADS, ids=str)

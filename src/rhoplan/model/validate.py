@@ -6,10 +6,16 @@ import numpy as np
 
 from rhoplan.errors import Field, ProblemError
 from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
-from rhoplan.model.payments import mean_payment
-from rhoplan.model.problem import ROW_SUM_TOLERANCE, Action, Array, Factor, Problem
-from rhoplan.model.sparse import Change, numbers, row_sums
-from rhoplan.model.subtypes import subtype
+from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Action, Array, Factor, Problem, subtype
+from rhoplan.model.transitions import (
+    Transition,
+    has_observation_axis,
+    is_by_outcome,
+    mean_payment,
+    numbers,
+    row_sums,
+    shapes,
+)
 
 
 def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
@@ -176,9 +182,8 @@ def _check_diagnoses(name: str, factor: Factor, field: Field) -> None:
         )
 
 
-def _check_transition(action: Action, change: Change, states: tuple[str, ...], label: str, field: Field) -> None:
-    square = (len(states), len(states))
-    if change.shape not in (square, (len(action.outcomes), *square)):
+def _check_transition(action: Action, change: Transition, states: tuple[str, ...], label: str, field: Field) -> None:
+    if change.shape not in shapes(change, len(states), len(action.outcomes)):
         shape = " x ".join(map(str, change.shape))
         raise ProblemError(
             f"transition of {label} must have a row and a column per state ({len(states)}), for all outcomes or "
@@ -188,7 +193,7 @@ def _check_transition(action: Action, change: Change, states: tuple[str, ...], l
         )
     sums = row_sums(change)
     sound = np.abs(sums - 1) <= ROW_SUM_TOLERANCE
-    if change.ndim == 3:
+    if has_observation_axis(change):
         sound |= (sums == 0) & (action.likelihood.T == 0)
     if not (numbers(change) >= 0).all():
         raise ProblemError(
@@ -202,16 +207,17 @@ def _check_transition(action: Action, change: Change, states: tuple[str, ...], l
         )
 
 
-def _check_pays(action: Action, pays: Change, states: tuple[str, ...], label: str, field: Field) -> None:
-    by_outcome, by_change = (len(states), len(action.outcomes)), (len(action.outcomes), len(states), len(states))
-    if pays.shape not in (by_outcome, by_change):
+def _check_pays(action: Action, pays: Transition, states: tuple[str, ...], label: str, field: Field) -> None:
+    by_outcome = (len(states), len(action.outcomes))
+    wanted = by_outcome if is_by_outcome(pays) else shapes(pays, *by_outcome)[1]
+    if pays.shape != wanted:
         raise ProblemError(
             f"pays of {label} must be states x outcomes ({len(states)} x {len(action.outcomes)}), or outcomes x states "
             f"x states; it is {' x '.join(map(str, pays.shape))}",
             field=field,
             code="reward-shape",
         )
-    if pays.ndim == 3 and action.transition is None:
+    if not is_by_outcome(pays) and action.transition is None:
         raise ProblemError(
             f"pays of {label} must be states x outcomes: no state changes", field=field, code="reward-shape"
         )

@@ -1,28 +1,32 @@
-"""Observe-then-commit problems: tests that leave one hidden state alone, then one final decision.
+"""Diagnostic problems: tests that leave one hidden state as it is, then one terminal decision (commit).
 
-Tests and commits are what people write down; `FlatMenu` makes actions of them and knows the rules: which tests may
-still be run, and for what.
+Users write tests and commits; `FlatMenu` derives actions from them and applies the rules: set-up prices of groups,
+prerequisites, panels, the cap on the number of tests and the budget. A panel runs several tests at once, for one price;
+given the state, their results are independent. States may be subtypes of a diagnosis: tests may distinguish them, while
+decisions concern the diagnosis. A subtype's state is called `disease (silent)`.
 
-Shapes: S hidden states, O outcomes, E commits.
+Shapes: S hidden states, D diagnoses, O outcomes, E commits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import cached_property, lru_cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.order import possible
-from rhoplan.model.problem import END, Action, Array, CachedMenu, Factor, Problem
-from rhoplan.model.subtypes import Grouped
+from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Ids, Problem, subtype
+from rhoplan.model.validate import check_problem
+
+MOST_OUTCOMES = 256
+"""Joint outcomes of one panel, at most: each is a branch of every plan, and a line that people choose from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +34,7 @@ class Test:
     """A test of a flat problem: what it costs (positive) and P(outcome | state), shape (S, O).
 
     group: tests of one group share a price that the first of them adds (see FlatMenu). after: tests to run before it.
-    parts: of a panel, the tests that it runs (see `panels.panel`).
+    parts: of a panel, the tests that it runs (see `panel`).
     """
 
     __test__ = False  # keeps test collectors away from a class of this name
@@ -57,7 +61,7 @@ class Done(NamedTuple):
     """The visible state of an observe-then-commit problem: what has been done that bears on what may still be done.
 
     run: tests that may not be run again or that others wait for. paid: groups whose first price is paid. tests, spent:
-    how many were run and what they cost (in `FlatMenu.ticks`), counted only where there is a cap on it.
+    how many were run and what they cost in minor units, counted only where there is a cap on it.
     """
 
     run: frozenset[str] = frozenset()
@@ -73,6 +77,9 @@ class FlatMenu(CachedMenu):
     The visible state is a `Done`. first_prices: what the first test of a group adds to its cost. most_tests, budget:
     caps, None for no cap. parts: tests that are to be had in panels only. Whoever has run a panel has run its tests; a
     panel is not offered once one of its tests was run that may run only once.
+
+    minor_units: how many of them are one unit, a power of ten. All prices are whole numbers of minor units (cents), so
+    that sums meet a budget exactly as decimals do. It is at least what the decimals of the prices need.
     """
 
     tests: tuple[Test, ...]
@@ -81,6 +88,11 @@ class FlatMenu(CachedMenu):
     most_tests: int | None = None
     budget: float | None = None
     parts: tuple[Test, ...] = ()
+    minor_units: int = 0
+
+    def __post_init__(self) -> None:
+        prices = (*(test.cost for test in self.tests), *self.first_prices.values(), self.budget or 0.0)
+        object.__setattr__(self, "minor_units", max(self.minor_units, 10 ** max(map(_decimals, prices))))
 
     @property
     def same_everywhere(self) -> bool:
@@ -102,9 +114,7 @@ class FlatMenu(CachedMenu):
         """
         tests = tuple(test for test in self.tests if not {test.name, *test.parts} & set(names))
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
-        menu = FlatMenu(tests, self.commits, prices, self.most_tests, self.budget, self.parts)
-        menu.__dict__["_ticks_per_unit"] = self._ticks_per_unit  # what a `Done` has spent is counted in these
-        return menu
+        return replace(self, tests=tests, first_prices=prices)  # with the same minor units, which `Done` counts
 
     def build(self, visible: Any) -> tuple[Action, ...]:
         return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
@@ -116,31 +126,37 @@ class FlatMenu(CachedMenu):
             and not (test.parts and self._once & done.run & set(test.parts))
             and done.run.issuperset(test.after)
             and (self.most_tests is None or done.tests < self.most_tests)
-            and (self.budget is None or done.spent + self._price(test, done) <= self.ticks(self.budget))
+            and done.spent + self._price(test, done) <= self._most_spent
         )
 
     def price(self, test: Test, done: Done) -> float:
         """What running `test` costs now."""
-        return self._price(test, done) / self._ticks_per_unit
+        return self._price(test, done) / self.minor_units
 
     def spent(self, done: Done) -> float:
         """What was spent when `done` was done, in the model's unit; counted only where there is a cap on it."""
-        return done.spent / self._ticks_per_unit
+        return done.spent / self.minor_units
 
-    def ticks(self, price: float) -> int:
-        """`price`, one of this menu, as a whole number of ticks, so small that sums are what they are on paper."""
-        exact = written(price)
-        return exact.numerator * (self._ticks_per_unit // exact.denominator)
+    def in_minor_units(self, price: float) -> int:
+        """A price as a whole number of minor units; exact for the prices of this menu and their sums."""
+        return round(Decimal(repr(float(price))) * self.minor_units)
 
     def _price(self, test: Test, done: Done) -> int:
-        """What running `test` costs now, in ticks."""
-        first, cost = self.first_prices.get(test.group, 0.0), self.ticks(test.cost)
-        return cost + self.ticks(first) if first and test.group not in done.paid else cost
+        """What running `test` costs now, in minor units."""
+        return self._costs[test.name] + (self._first_costs.get(test.group, 0) if test.group not in done.paid else 0)
 
     @cached_property
-    def _ticks_per_unit(self) -> int:
-        prices = (*(test.cost for test in self.tests), *self.first_prices.values(), self.budget or 0.0)
-        return math.lcm(*(written(price).denominator for price in prices))
+    def _most_spent(self) -> float:
+        limited = self.budget is not None and math.isfinite(self.budget)
+        return self.in_minor_units(self.budget or 0.0) if limited else math.inf
+
+    @cached_property
+    def _costs(self) -> dict[str, int]:
+        return {test.name: self.in_minor_units(test.cost) for test in self.tests}
+
+    @cached_property
+    def _first_costs(self) -> dict[str, int]:
+        return {group: self.in_minor_units(price) for group, price in self.first_prices.items()}
 
     @property
     def everything(self) -> tuple[Action, ...]:
@@ -196,6 +212,54 @@ class FlatMenu(CachedMenu):
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Diagnoses in their order, and the subtypes of those that have some."""
+
+    diagnoses: tuple[str, ...]
+    subtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(factor: Factor) -> Grouped:
+        """How the states of `factor` are grouped."""
+        found: dict[str, tuple[str, ...]] = {}
+        for state, diagnosis in zip(factor.states, factor.diagnosis_of, strict=bool(factor.diagnosis_of)):
+            if name := subtype(state, diagnosis):
+                found[diagnosis] = (*found.get(diagnosis, ()), name)
+        return Grouped(factor.diagnoses, found)
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        """The hidden states, those of one diagnosis side by side."""
+        return tuple(
+            f"{diagnosis} ({name})" if name else diagnosis
+            for diagnosis in self.diagnoses
+            for name in self.subtypes.get(diagnosis, ("",))
+        )
+
+    @property
+    def diagnosis_of(self) -> tuple[str, ...]:
+        """The diagnosis of each state; empty where there are no subtypes."""
+        return tuple(self.diagnoses[group] for group in self.groups) if self.subtypes else ()
+
+    @cached_property
+    def groups(self) -> Ids:
+        """The place (S,) of each state's diagnosis."""
+        counts = [len(self.subtypes.get(diagnosis, ("",))) for diagnosis in self.diagnoses]
+        return np.repeat(np.arange(len(counts)), counts)
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """Where the states of each diagnosis stand."""
+        ends = np.cumsum(np.bincount(self.groups, minlength=len(self.diagnoses))).tolist()
+        return {name: slice(*ends) for name, ends in zip(self.diagnoses, pairwise([0, *ends]), strict=True)}
+
+    def unfold(self, rows: Array) -> Array:
+        """Rows (S, ...) by state, given one (D, ...) for each diagnosis that holds for all of its subtypes."""
+        unfolded: Array = rows[self.groups]
+        return unfolded
+
+
 def observe_then_commit(
     name: str,
     states: tuple[str, ...],
@@ -221,7 +285,7 @@ def observe_then_commit(
     subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
     and rewards belong to the states that `Grouped` makes of both, in its order. about_diagnosis: whether information is
     about those of `states`, not about subtypes. price: what a nat of it is worth, where the model says so. parts: tests
-    that are to be had in panels only (see `panels.panel`).
+    that are to be had in panels only (see `panel`).
     """
     if not commits:
         raise ProblemError(f"'{name}' must have at least one commit", field=("commits",), code="no-decisions")
@@ -244,6 +308,61 @@ def observe_then_commit(
     )
     check_problem(problem)
     return problem
+
+
+def panel(name: str, cost: float, tests: Sequence[Test], *, group: str = "") -> Test:
+    """The test that runs all of `tests` at once; an outcome is called `crp high and troponin normal`.
+
+    It can be repeated where all of them can, and waits for what they wait for.
+    """
+    if len(tests) < 2:
+        raise ProblemError(
+            f"panel '{name}' must have at least two tests; it has {len(tests)}",
+            field=("panels", name),
+            code="panel-size",
+        )
+    count = int(np.prod([len(test.outcomes) for test in tests], dtype=float))
+    if count > MOST_OUTCOMES:
+        raise ProblemError(
+            f"panel '{name}' must have at most {MOST_OUTCOMES} joint outcomes; its tests have {count:,}: leave some "
+            "out, or give them fewer outcomes",
+            field=("panels", name, "tests"),
+            code="panel-size",
+        )
+    names = tuple(test.name for test in tests)
+    return Test(
+        name,
+        cost,
+        tuple(
+            " and ".join(f"{n} {o}" for n, o in zip(names, seen, strict=True)) for seen in product(*_outcomes(tests))
+        ),
+        _joint(tests),
+        all(test.repeatable for test in tests),
+        group,
+        tuple(dict.fromkeys(other for test in tests for other in test.after if other not in names)),
+        names,
+    )
+
+
+def with_panels(tests: Iterable[Test], parts: Iterable[Test]) -> tuple[Test, ...]:
+    """`tests`, the likelihood of each panel made anew from those of its tests; parts: tests that are in panels only."""
+    tests = tuple(tests)
+    known = {test.name: test for test in (*tests, *parts)}
+    return tuple(
+        replace(test, likelihood=_joint([known[name] for name in test.parts])) if test.parts else test for test in tests
+    )
+
+
+def _outcomes(tests: Sequence[Test]) -> list[tuple[str, ...]]:
+    return [test.outcomes for test in tests]
+
+
+def _joint(tests: Sequence[Test]) -> Array:
+    """The chance (S, O1 * O2 * ...) of each joint outcome, the last test varying fastest."""
+    joint: Array = tests[0].likelihood
+    for test in tests[1:]:
+        joint = (joint[:, :, None] * test.likelihood[:, None, :]).reshape(len(joint), -1)
+    return joint
 
 
 def _known_subtypes(
@@ -293,9 +412,7 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
                     field=("tests", test.name, "after"),
                     code="unknown-test",
                 )
-    ready = possible({test.name: test.after for test in menu.tests}, {test.name: test.parts for test in menu.tests})
-    waiting = sorted(set(tests) - ready)
-    if waiting:
+    if waiting := sorted(set(tests) - _possible(menu.tests)):
         raise ProblemError(
             f"tests of '{name}' wait for one another and can never run: {', '.join(waiting[:8])}",
             field=("tests", waiting[0], "after"),
@@ -325,10 +442,28 @@ def _check_rules(name: str, menu: FlatMenu) -> None:
         )
 
 
-@lru_cache(maxsize=1 << 16)
-def written(number: float) -> Fraction:
-    """The decimal number that people wrote for `number`: prices add up to a budget as they do on paper."""
-    return Fraction(repr(float(number))) if math.isfinite(number) else Fraction(10) ** 400
+def _possible(tests: Sequence[Test]) -> set[str]:
+    """Names of the tests that can be run, by themselves or in a panel, at some time; linear in their prerequisites."""
+    missing = {test.name: set(test.after) for test in tests}
+    followers: dict[str, list[Test]] = {}
+    for test in tests:
+        for other in missing[test.name]:
+            followers.setdefault(other, []).append(test)
+    found, ready = set[str](), [test for test in tests if not test.after]
+    while ready:
+        test = ready.pop()
+        for name in {test.name, *test.parts} - found:
+            found.add(name)
+            for follower in followers.get(name, ()):
+                missing[follower.name].discard(name)
+                if not missing[follower.name]:
+                    ready.append(follower)
+    return found
+
+
+def _decimals(price: float) -> int:
+    """How many decimals `price` has as written by people, the shortest decimal number that is this float."""
+    return max(-int(Decimal(repr(float(price))).normalize().as_tuple().exponent), 0) if math.isfinite(price) else 0
 
 
 def best_commits(rewards: Array) -> Array:

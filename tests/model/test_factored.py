@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import rhoplan
 from parted import HERE, Case, drawn
 from rhoplan.agents.agent import make_agent
 from rhoplan.belief.situation import branch, initial, named_beliefs
 from rhoplan.errors import ProblemError
-from rhoplan.model.blocks import joined_problem, tied
-from rhoplan.model.parts import JointPrior, Part, PartedAction
-from rhoplan.model.payments import paid
-from rhoplan.model.problem import END, Array, Factor, Problem
-from rhoplan.model.sparse import Sparse
+from rhoplan.model.factored import JointPrior, Part, PartedAction, joined_problem, tied
+from rhoplan.model.pomdp import END, Array, Factor, Problem
+from rhoplan.model.transitions import paid
 
 SURE = np.array([[1.0, 0.0], [0.0, 1.0]])
 WEAR = np.array([[0.8, 0.2], [0.0, 1.0]])
@@ -224,7 +223,7 @@ def test_large_changes_are_sparse_and_the_same() -> None:
     wear = [Part((one,), change=WEAR) for one in names]
     problem = made(names, PartedAction("wait", (HERE,), ()), passive=wear)
     change = problem.menu(HERE)[0].transition
-    assert isinstance(change, Sparse)
+    assert isinstance(change, csr_array)
     after = branch(problem, initial(problem), problem.menu(HERE)[0])[0].situation
     for shares in named_beliefs(problem, after).values():
         assert list(shares.values()) == pytest.approx([0.4, 0.6], abs=1e-12)

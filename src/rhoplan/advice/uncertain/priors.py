@@ -17,14 +17,7 @@ from typing import Protocol
 
 from numpy.random import Generator
 
-from rhoplan.model.problem import Array
-
-WIDTH = 2 * NormalDist().inv_cdf(0.975)
-"""Standard deviations that a 95% interval is wide: 3.92."""
-
-MANY_CASES = 1e6
-"""Cases from which on a Beta distribution is taken as normal: they differ by less than one in a thousand of a
-standard deviation, which is one in a thousand of the number itself."""
+from rhoplan.model.pomdp import Array
 
 STANDARD = NormalDist()
 
@@ -64,28 +57,25 @@ class Beta:
     def below(self, value: float) -> float:
         if not 0 < value < 1:
             return float(value >= 1)
-        if self.cases > MANY_CASES:
-            return STANDARD.cdf((value - self.mean) / self.sd)
-        return incomplete_beta(*self._counts, value)
+        from scipy.special import betainc
+
+        return float(betainc(*self._counts, value))
 
     def mean_below(self, value: float) -> float:
         if not 0 < value < 1:
             return self.mean * (value >= 1)
-        if self.cases > MANY_CASES:
-            place = (value - self.mean) / self.sd
-            return self.mean * STANDARD.cdf(place) - self.sd * STANDARD.pdf(place)
+        from scipy.special import betainc
+
         yes, no = self._counts
-        return self.mean * incomplete_beta(yes + 1, no, value)
+        return self.mean * float(betainc(yes + 1, no, value))
 
     def draw(self, generator: Generator, count: int) -> Array:
         return generator.beta(*self._counts, size=count)
 
     def quantile(self, share: float) -> float:
-        low, high = 0.0, 1.0
-        while high - low > 1e-13 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.below(middle) >= share else (middle, high)
-        return high
+        from scipy.special import betaincinv
+
+        return float(betaincinv(*self._counts, share))
 
 
 @dataclass(frozen=True)
@@ -116,35 +106,3 @@ class LogNormal:
 
     def quantile(self, share: float) -> float:
         return math.exp(self._log_mean + self._log_sd * STANDARD.inv_cdf(share))
-
-
-def cases_of(chance: float, low: float, high: float) -> float:
-    """As from how many cases a chance is known whose 95% interval is from `low` to `high`; 0 or less: none has it."""
-    return chance * (1 - chance) * (WIDTH / (high - low)) ** 2 - 1
-
-
-def sd_of(low: float, high: float) -> float:
-    """The standard deviation of an amount whose 95% interval is from `low` to `high`."""
-    return (high - low) / WIDTH
-
-
-def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), 0 < x < 1: the chance that a Beta(a, b) is below x.
-
-    By its continued fraction (DLMF 8.17.22, evaluated as Lentz did), on the side of the mean where that converges.
-    """
-    if x > (a + 1) / (a + b + 2):
-        return 1.0 - incomplete_beta(b, a, 1.0 - x)
-    front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    tiny = 1e-300
-    c, d = 1.0, 1.0 / ((1.0 - (a + b) * x / (a + 1)) or tiny)
-    fraction = d
-    for m in range(1, 100_000):
-        for step in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-                     -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):  # fmt: skip
-            d = 1.0 / ((1.0 + step * d) or tiny)
-            c = (1.0 + step / c) or tiny
-            fraction *= c * d
-        if abs(c * d - 1.0) < 1e-15:
-            break
-    return math.exp(front) * fraction / a

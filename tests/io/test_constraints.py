@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.targets import Target, as_given, read_share, read_targets
+from rhoplan.io.constraints import Target, as_given, read_share, read_targets
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.conversions import (
+from rhoplan.io.accuracy import (
     from_counts,
     from_groups,
     from_predictive,

@@ -17,21 +17,31 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.names import action_and_observation_names, short_repr, state_names
-from rhoplan.model.payments import Payments, payments
-from rhoplan.model.sparse import Change, is_identity, numbers
+from rhoplan.model.transitions import (
+    Array as Array,
+)
+from rhoplan.model.transitions import (
+    Ids as Ids,
+)
+from rhoplan.model.transitions import (
+    Payments,
+    Transition,
+    Ways,
+    canonical,
+    is_identity,
+    numbers,
+    payments,
+)
 
 if TYPE_CHECKING:
     from rhoplan.belief.belief import Belief, Evidence
-    from rhoplan.model.observe_then_commit import FlatMenu
+    from rhoplan.model.diagnostic import FlatMenu
     from rhoplan.model.tally import Tally
 
-Array: TypeAlias = NDArray[np.float64]
-Ids: TypeAlias = NDArray[np.int64]
 Visible: TypeAlias = Hashable
 
 ROW_SUM_TOLERANCE = 1e-9
@@ -123,6 +133,12 @@ class Factor:
         return {one.name: dict(zip(one.diagnoses, one.fold(part).tolist(), strict=True)) for one, part in parts}
 
 
+def subtype(state: str, diagnosis: str) -> str:
+    """The name of the subtype that `state` is of `diagnosis`; empty where it is none."""
+    inside = state.removeprefix(f"{diagnosis} (")
+    return inside[:-1] if inside != state and inside.endswith(")") else ""
+
+
 @dataclass(frozen=True, eq=False)
 class Action:
     """Something the agent can do.
@@ -131,9 +147,11 @@ class Action:
     likelihood: (S, O) probability of each outcome given the hidden state before the action.
     leads_to: the visible state after each outcome; END stops the episode.
     transition: None where the hidden state is preserved; else (S, S), or (O, S, S) where it depends on the outcome,
-        dense or `Sparse`. The row of an outcome that a state cannot give may be empty.
+        or a `scipy.sparse.csr_array` of shape (S, S) or (O * S, S) (see `transitions`). The row of an outcome that a
+        state cannot give may be empty.
     pays: None where `reward` is what is paid; else what is, by state and outcome (S, O), or by outcome, state and the
-        state after it (O, S, S). Its mean given the state before is `reward`, which is all that plans ask for.
+        state after it (O, S, S), or sparse (O * S, S). Its mean given the state before is `reward`, which is all that
+        plans ask for.
     is_last: whether only a horizon ends the episode after it (`limited`): it is no commit for that.
     """
 
@@ -143,9 +161,20 @@ class Action:
     outcomes: tuple[str, ...]
     leads_to: tuple[Visible, ...]
     factor: int = 0
-    transition: Change | None = None
-    pays: Change | None = None
+    transition: Transition | None = None
+    pays: Transition | None = None
     is_last: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("transition", "pays"):
+            if (table := getattr(self, name)) is not None:
+                object.__setattr__(self, name, canonical(table))
+
+    @classmethod
+    def from_ways(cls, name: str, ways: Ways, outcomes: tuple[str, ...], leads_to: tuple[Visible, ...]) -> Action:
+        """The action with a joint distribution of observation, next state and payment."""
+        reward, pays = ways.reward_and_pays
+        return cls(name, reward, ways.likelihood, outcomes, leads_to, transition=ways.transition, pays=pays)
 
     @cached_property
     def ends_episode(self) -> bool:

@@ -1,10 +1,10 @@
-"""General problems as people write them, compiled to the records that the engine plans with.
+"""Problems with several hidden factors, compiled to the records that the engine plans with.
 
-Here an action has *parts*, each about one hidden factor or several: what it pays, what it shows, how it changes them.
+Here an action consists of *parts* on one hidden factor or several: what it pays, what it shows, how it changes them.
 Parts are independent given the hidden state, so their rewards add up and their outcomes combine. The engine knows one
-factor per action. Therefore factors that belong together become one *block*, a `Factor` whose states are the
-combinations of theirs: those that a joint prior is about, those in the scope of one part, and those that one action has
-parts on or that change by themselves while it is taken. Factors that nothing ties stay small: K rocks are K blocks.
+factor per action. Therefore dependent factors become one *block*, a `Factor` whose states are the combinations of
+theirs: factors with a joint prior, in the scope of one part, or that one action or its passive changes concern.
+Independent factors stay small: K rocks are K blocks.
 
 An action pays and shows by the state before it; then its parts change the state, then the passive changes do.
 
@@ -22,18 +22,91 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
-from rhoplan.model.check import check_problem
-from rhoplan.model.parts import JointPrior, Part, PartedAction, check_parts, combined
-from rhoplan.model.payments import mean_payment, paid
-from rhoplan.model.problem import Action, Array, Factor, Ids, Problem, Visible
-from rhoplan.model.sparse import MOST_DENSE, Change, Sparse, is_identity
+from rhoplan.errors import Field, ProblemError
+from rhoplan.model.pomdp import END, ROW_SUM_TOLERANCE, Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.transitions import (
+    Transition,
+    canonical,
+    entries,
+    from_entries,
+    given_observation,
+    has_observation_axis,
+    is_identity,
+    mean_payment,
+    numbers,
+    paid,
+    row_sums,
+    shapes,
+)
+from rhoplan.model.validate import check_problem
 
 MOST_STATES = 20_000
 """Combinations that one block may have."""
 
 MOST_NUMBERS = 20_000_000
 """Numbers that the likelihood of one action may hold."""
+
+DONE = "done"
+"""The outcome of an action that shows nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What an action does with the hidden `factors` (names), together.
+
+    reward: what it pays by state (S,), by state and outcome (S, O), or by outcome, state and state after it (O, S, S).
+    likelihood: (S, O) probability of each of `outcomes` given the state before; None where it shows nothing.
+    change: (S, S), or (O, S, S) where it depends on the outcome; None where the state stays as it is.
+    """
+
+    factors: tuple[str, ...]
+    reward: Transition | None = None
+    outcomes: tuple[str, ...] = ()
+    likelihood: Array | None = None
+    change: Transition | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("reward", "change"):
+            if (table := getattr(self, name)) is not None:
+                object.__setattr__(self, name, canonical(table))
+
+    @property
+    def reward_axes(self) -> int:
+        """On how many of state, outcome and next state the reward depends; 0 without a reward."""
+        if self.reward is None:
+            return 0
+        return self.reward.ndim if isinstance(self.reward, np.ndarray) else 3
+
+
+@dataclass(frozen=True, eq=False)
+class PartedAction:
+    """An action with parts. reward: what it pays whatever is hidden (a cost is negative).
+
+    leads_to: one visible state, or one for each of `outcomes`; END stops the episode.
+    """
+
+    name: str
+    leads_to: tuple[Visible, ...]
+    parts: tuple[Part, ...] = ()
+    reward: float = 0.0
+
+    @property
+    def outcomes(self) -> tuple[str, ...]:
+        """The outcomes of its parts, combined: `fine, loud`; the last part's vary fastest."""
+        shown = [part.outcomes for part in self.parts if part.outcomes]
+        return tuple(", ".join(names) for names in product(*shown)) if shown else (DONE,)
+
+    @property
+    def ends_episode(self) -> bool:
+        return all(visible is END for visible in self.leads_to)
+
+
+@dataclass(frozen=True, eq=False)
+class JointPrior:
+    """The probability (S,) of every combination of states of some factors; it stands for the priors of their own."""
+
+    factors: tuple[str, ...]
+    table: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +282,8 @@ class _Compiler:
             if part.reward is not None:
                 reward += _mean(part)[block.place(part.factors)[0]]
         changing = [(place, part) for place, part in enumerate(parts) if part.change is not None]
-        by_outcome = any(part.change is not None and part.change.ndim == 3 for part in parts)
-        later = any(part.reward is not None and part.reward.ndim == 3 for part in parts)
+        by_outcome = any(part.change is not None and has_observation_axis(part.change) for part in parts)
+        later = any(part.reward_axes == 3 for part in parts)
         ways = None
         if changing or passive:
             chosen = which if by_outcome or later else which[:1]
@@ -229,10 +302,10 @@ Ways = tuple[Ids, Ids, Array]
 def _mean(part: Part) -> Array:
     """What `part` pays on average, (S,), given the state before."""
     assert part.reward is not None
-    if part.reward.ndim == 1:
+    if part.reward_axes == 1:
         assert isinstance(part.reward, np.ndarray)
         return part.reward
-    states = part.reward.shape[0 if part.reward.ndim == 2 else -1]
+    states = part.reward.shape[0 if part.reward_axes == 2 else -1]
     likelihood = np.ones((states, 1)) if part.likelihood is None else part.likelihood
     return mean_payment(likelihood, part.change, part.reward)
 
@@ -255,7 +328,7 @@ def _ways(block: _Block, changing: list[tuple[Part, int]], passive: tuple[Part, 
     for part, outcome in [*changing, *((part, 0) for part in passive)]:
         assert part.change is not None
         inside, offset = block.place(part.factors)
-        rows, columns, values = _entries(part.change, outcome)
+        _, rows, columns, values = entries(given_observation(part.change, outcome), 1)
         starts = np.searchsorted(rows, np.arange(len(offset) + 1))
         here = inside[after]
         counts = np.diff(starts)[here]
@@ -268,30 +341,18 @@ def _ways(block: _Block, changing: list[tuple[Part, int]], passive: tuple[Part, 
     return before, after, chance
 
 
-def _entries(change: Change, outcome: int) -> tuple[Ids, Ids, Array]:
-    """Rows, columns and values of the entries above zero, row after row."""
-    if isinstance(change, Sparse):
-        inside = change.outcomes[outcome if change.ndim == 3 else 0]
-        return inside.rows, inside.columns, inside.values
-    dense = change if change.ndim == 2 else change[outcome]
-    rows, columns = np.nonzero(dense)
-    return rows, columns, dense[rows, columns]
-
-
-def _table(states: int, outcomes: list[tuple[Ids, Ids, Array]], *, deep: bool) -> Change:
+def _table(states: int, outcomes: list[tuple[Ids, Ids, Array]], *, deep: bool) -> Transition:
     """Values by state before and after, for each outcome if `deep`; dense where that is small."""
     shape = (len(outcomes), states, states) if deep else (states, states)
     rows = np.concatenate([number * states + before for number, (before, _, _) in enumerate(outcomes)])
-    found = Sparse.of(
-        shape, rows, np.concatenate([one[1] for one in outcomes]), np.concatenate([one[2] for one in outcomes])
-    )
-    return found.dense() if prod(shape) <= MOST_DENSE else found
+    after, values = (np.concatenate([one[axis] for one in outcomes]) for axis in (1, 2))
+    return from_entries(shape, rows, after, values)
 
 
-def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | None) -> Change | None:
+def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | None) -> Transition | None:
     """What is paid, where that depends on more than the state before."""
     paying = [(place, part) for place, part in enumerate(action.parts) if part.reward is not None]
-    deepest = max([part.reward.ndim for _, part in paying if part.reward is not None], default=1)
+    deepest = max([part.reward_axes for _, part in paying], default=1)
     if deepest == 1:
         return None
     before = np.arange(block.states)
@@ -301,7 +362,7 @@ def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | No
         for place, part in paying:
             inside, own = block.place(part.factors)[0], part.reward
             assert own is not None
-            if own.ndim == 1:
+            if part.reward_axes == 1:
                 assert isinstance(own, np.ndarray)
                 sums += own[inside[before]]
             else:
@@ -313,3 +374,145 @@ def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | No
     changes = [np.unique(np.stack(one[:2]), axis=1) for one in ways]
     tables = [(left, right, total(row, left, right)) for row, (left, right) in zip(which, changes, strict=True)]
     return _table(block.states, tables, deep=True)
+
+
+def combined(states: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The names of all combinations of states: `good, worn`."""
+    return tuple(", ".join(names) for names in product(*states))
+
+
+def check_parts(
+    factors: Sequence[Factor],
+    joint: Sequence[JointPrior],
+    passive: Sequence[Part],
+    actions: Iterable[PartedAction],
+) -> None:
+    """Raise ProblemError unless every name is a factor's, every table has its shape, and nothing is said twice."""
+    sizes = {factor.name: len(factor.states) for factor in factors}
+    if len(sizes) < len(factors) or not sizes:
+        raise ProblemError(
+            "a problem must have hidden factors, all with different names", field=("factors",), code="no-factors"
+        )
+    _check_once("joint priors", [table.factors for table in joint], sizes, ("joint",))
+    for table in joint:
+        name = ", ".join(table.factors)
+        _check_rows(
+            f"joint prior of {name}",
+            table.table,
+            [(_count(table.factors, sizes),)],
+            ("joint", name),
+            sum_code="prior-sum",
+        )
+    _check_once("passive changes", [part.factors for part in passive], sizes, ("passive",))
+    for part in passive:
+        _check_part("passive change", part, sizes, ("passive", ", ".join(part.factors)))
+        if part.outcomes or part.reward is not None or (part.change is not None and has_observation_axis(part.change)):
+            raise ProblemError("a passive change must pay and show nothing", field=("passive",), code="passive-change")
+    moving = {name for part in passive for name in part.factors}
+    seen: set[int] = set()
+    for action in actions:
+        field = ("actions", action.name)
+        for part in (part for part in action.parts if id(part) not in seen):
+            seen.add(id(part))
+            _check_part(f"'{action.name}'", part, sizes, (*field, "parts", ", ".join(part.factors)))
+            by_change = part.reward_axes == 3
+            if by_change and (part.change is None or moving.intersection(part.factors)):
+                raise ProblemError(
+                    f"'{action.name}' may pay by the state after it only where it changes {', '.join(part.factors)} "
+                    "and no passive change does",
+                    field=(*field, "reward"),
+                    code="reward-shape",
+                )
+        changed = [part.factors for part in action.parts if part.change is not None]
+        _check_once(f"changes of '{action.name}'", changed, sizes, field)
+        if len(action.leads_to) not in (1, len(action.outcomes)):
+            raise ProblemError(
+                f"'{action.name}' must lead to one visible state, or to one for each of its {len(action.outcomes)} "
+                f"outcomes; it leads to {len(action.leads_to)}",
+                field=(*field, "leads_to"),
+                code="next-states-count",
+            )
+
+
+def _check_part(label: str, part: Part, sizes: Mapping[str, int], field: Field) -> None:
+    _check_once(f"factors of {label}", [(name,) for name in part.factors], sizes, field)
+    states, outcomes = _count(part.factors, sizes), max(len(part.outcomes), 1)
+    whose = f"{label} on {', '.join(part.factors)}"
+    if not part.factors or bool(part.outcomes) != (part.likelihood is not None):
+        raise ProblemError(
+            f"{whose} must name factors, and have both outcomes and likelihood or neither",
+            field=field,
+            code="observation-without-likelihood",
+        )
+    if part.likelihood is not None:
+        _check_rows(
+            f"likelihood of {whose}",
+            part.likelihood,
+            [(states, outcomes)],
+            (*field, "likelihood"),
+            sum_code="likelihood-row-sum",
+        )
+    if part.change is not None:
+        likelihood = np.ones((states, 1)) if part.likelihood is None else part.likelihood
+        allowed = list(shapes(part.change, states, outcomes))
+        _check_rows(
+            f"change of {whose}",
+            part.change,
+            allowed,
+            (*field, "change"),
+            likelihood.T == 0,
+            sum_code="transition-row-sum",
+        )
+    allowed = [(states,), (states, outcomes), (outcomes, states, states)]
+    if part.reward is not None and part.reward.shape not in (*allowed, shapes(part.reward, states, outcomes)[1]):
+        raise ProblemError(
+            f"reward of {whose} must have one of the shapes {allowed}", field=(*field, "reward"), code="reward-shape"
+        )
+
+
+def _check_rows(
+    what: str,
+    table: Transition,
+    shapes: list[tuple[int, ...]],
+    field: Field,
+    may_be_empty: Array | None = None,
+    *,
+    sum_code: str,
+) -> None:
+    if table.shape not in shapes:
+        wanted = " or ".join(map(str, shapes))
+        raise ProblemError(
+            f"{what} must have the shape {wanted}; it has {table.shape}", field=field, code="wrong-shape"
+        )
+    if not np.all(numbers(table) >= 0):
+        raise ProblemError(f"{what} must hold probabilities; some are below 0", field=field, code="probability-range")
+    sums = row_sums(table)
+    sound = np.abs(sums - 1) <= ROW_SUM_TOLERANCE
+    if may_be_empty is not None and has_observation_axis(table):
+        sound |= (sums == 0) & may_be_empty
+    if not np.all(sound):
+        rule = "rows that sum to 1" if table.ndim > 1 else "numbers that sum to 1"
+        raise ProblemError(
+            f"{what} must have {rule}; one sums to {float(sums[~sound].flat[0]):.10g}", field=field, code=sum_code
+        )
+
+
+def _check_once(what: str, scopes: Sequence[tuple[str, ...]], sizes: Mapping[str, int], field: Field) -> None:
+    """No factor is in two of `scopes`, and all are factors."""
+    seen: set[str] = set()
+    for name in (name for scope in scopes for name in scope):
+        if name not in sizes:
+            raise ProblemError(
+                f"{what} must be about factors; '{name}' is not one of {', '.join(sizes)}",
+                field=field,
+                code="unknown-factor",
+            )
+        if name in seen:
+            raise ProblemError(
+                f"{what} must have every factor once; '{name}' stands there twice", field=field, code="duplicate-name"
+            )
+        seen.add(name)
+
+
+def _count(scope: tuple[str, ...], sizes: Mapping[str, int]) -> int:
+    return prod(sizes[name] for name in scope)
