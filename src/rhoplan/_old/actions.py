@@ -2,6 +2,8 @@
 
 Actions with the same reward, likelihood and transition share a *kernel*: what they do to a belief is computed once for
 all of them, whatever they are called, whichever factor they concern and wherever they lead.
+
+Kept for advice; their rebuild deletes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What planners do on the former graph. For advice, learning and the paper's measurements."""
+"""What planners do on the former graph.
+
+Kept for advice, learning and the paper; their rebuild deletes it.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@
 
 (Equations 4 and 5, with rho = w * I.) Myopic, Planning, Info Gain, Planning+IG and EFE are this with other data.
 Values are kept per depth and node, so a second question costs only what the first did not reach.
+
+Kept for advice and the paper; their rebuild deletes it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import distinct, grown
 from rhoplan._old.ties import choose
+from rhoplan._old.utilities import GraphUtility
 from rhoplan.model.pomdp import Array, Ids, Leaf
 from rhoplan.planning.utility import Information, Utility
 
@@ -37,7 +40,7 @@ class Plan:
         leaf: Leaf | None = None,
     ) -> None:
         self.graph = graph
-        self.utility: Utility = Information(0.0) if utility is None else utility
+        self.utility = GraphUtility(Information(0.0) if utility is None else utility)
         self.discount = discount
         self.commits_count = commits_count
         self.leaf = leaf or graph.problem.leaf

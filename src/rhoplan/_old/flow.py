@@ -9,6 +9,8 @@ world, told the same results, would believe. Results are drawn from that belief 
 has to be known of single hidden states. In the agent's own world the two nodes are one.
 
 Shapes: n cases of a layer, m acts, O outcomes, F factors, S states (the most any factor has).
+
+Kept for the certified solver, advice and the paper; their rebuild deletes it.
 """
 
 from __future__ import annotations

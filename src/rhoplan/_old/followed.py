@@ -2,6 +2,8 @@
 
 `Plans` holds one graph of a problem and follows each distinct plan on it once, however many ask. For
 observe-then-commit problems, in the agent's own world.
+
+Kept for advice and present; their rebuild deletes it.
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@ nothing of weights, horizons or discounts, so one graph serves every agent. It g
 Shapes: N nodes, M slots (actions that go on; how many depends on the visible state), O outcomes. Problems
 that observe, then commit have their M and O from the start (`menu.known_width`); those of others can grow with the
 graph, so arrays are read after expanding, not before.
+
+Kept for the certified solver, advice, present, app and the paper; their rebuild deletes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a visible state offers, for whole layers of beliefs: ending actions by factor, and actions that go on."""
+"""What a visible state offers, for whole layers of beliefs: ending actions by factor, and actions that go on.
+
+Kept for present; their rebuild deletes it.
+"""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ rounding boundary get two ids: that costs a node and changes no value.
 
 Keys are sums of scrambled numbers times odd numbers drawn anew in each process: nobody can prepare rows that meet in
 one key and make lookups slow. Ids are given in order of appearance, so that results do not depend on the draw.
+
+Kept for the certified solver and advice; their rebuild deletes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""An agent on the former graph: what it does at each node, decided once per node and kept. For advice and learning."""
+"""An agent on the former graph: what it does at each node, decided once per node and kept.
+
+Kept for advice, bench and the paper; their rebuild deletes it.
+"""
 
 from __future__ import annotations
 

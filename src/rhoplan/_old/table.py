@@ -8,6 +8,8 @@ opposite tokens, outcomes that say the same carry the same token, and an outcome
 Tokens are 128 bits, drawn anew in each process. Two different items of evidence have the same sum only by a chance of
 2^-128 (times 4 for each factor of two that all their counts differ by), whatever the model: among the six million
 situations that a graph may hold, by one below 1e-20.
+
+Kept for advice; their rebuild deletes it.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The measure for whether a difference between two actions matters. In a model of losses it is the expected loss, tests
 included; where gains and losses cancel, so that the value is near 0, it is not. Information is no money and not in it.
+
+Kept for advice; their rebuild deletes it.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Another world is followed by a graph of its own. A case has a node there too, wh
 same results, would believe; so chances and rewards are expectations under that belief. `in_names_of` writes the world
 down in the agent's names and order first: then an action's slot, an outcome's number and a state's place are the same
 on both sides.
+
+Kept for advice and the paper; their rebuild deletes it.
 """
 
 from __future__ import annotations

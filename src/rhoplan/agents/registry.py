@@ -64,13 +64,13 @@ def utility_row(name: str, utility: Any) -> Registered:
     """The row of a function (beliefs, action) -> values, of a utility, or of a class of utilities."""
 
     def make() -> Any:
-        from rhoplan.planning.utility import FunctionUtility
+        from rhoplan.planning.utility import FunctionUtility, is_utility
 
         if isinstance(utility, type):
             return utility()
-        return utility if hasattr(utility, "going") else FunctionUtility(utility, name=name)
+        return utility if is_utility(utility) else FunctionUtility(utility, name=name)
 
-    if not callable(utility) and not hasattr(utility, "going"):
+    if not callable(utility) and not hasattr(utility, "at"):
         raise AgentError(
             f"utility '{name}' must be a function (beliefs, action) -> array; it is {utility!r}", field=("utility",)
         )

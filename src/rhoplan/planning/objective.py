@@ -18,7 +18,7 @@ from rhoplan.belief.information import per_nat
 from rhoplan.errors import AgentError, WrongKind, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
 from rhoplan.model.pomdp import Action, Array, Problem
-from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility
+from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility, is_utility
 
 BeliefUtility: TypeAlias = "Utility | Callable[[Array, Action], Array]"
 """A utility of this library, or a function of beliefs (n, S) and an action that returns values (n,)."""
@@ -153,7 +153,7 @@ def _utility(given: BeliefUtility | None) -> Utility:
     """What is given as a utility; a function becomes one."""
     if given is None:
         return Information()
-    if hasattr(given, "going"):
+    if is_utility(given):
         return cast(Utility, given)
     if not callable(given):
         raise AgentError(

@@ -1,10 +1,8 @@
 """Belief-dependent utilities rho(b, a): what an agent values besides reward.
 
 The planner adds the utility of taking action a under belief b to the reward of a (Equation 1 of the paper, with the
-action-dependent rho of Proposition 1). A utility answers for a batch of graph nodes: once for the actions that go on,
-and, where it has something to say about them, for the actions that end the episode.
-
-Every utility is a weight times something per nat, and says what it is called.
+action-dependent rho of Proposition 1). A utility is a record: a name, and a weight times something per nat. `rates`
+evaluates it on a belief graph.
 
 A utility of your own is a function of beliefs and action, for `Objective(utility=...)`:
 
@@ -14,16 +12,14 @@ A utility of your own is a function of beliefs and action, for `Objective(utilit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
-from rhoplan._old.graph import Graph
 from rhoplan.errors import AgentError
-from rhoplan.model.pomdp import Action, Array, Ids, Problem
+from rhoplan.model.pomdp import Action, Array, Problem
 
 
 class Utility(Protocol):
@@ -40,18 +36,10 @@ class Utility(Protocol):
     def at(self, weight: float) -> Utility:
         """The same utility at another weight."""
 
-    @property
-    def rates_endings(self) -> bool:
-        """Whether the utility has something to say about ending actions."""
 
-    def going(self, graph: Graph, nodes: Ids) -> Array:
-        """Utility (n, M) of each action that goes on, at `nodes`."""
-
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
-        """Utility (n, E) of each ending action at `nodes`, which share a visible state."""
-
-    def scale(self, graph: Graph, nodes: Ids) -> Array:
-        """Largest size (n,) that the utility can reach in all from `nodes` on, for the tie rule."""
+def is_utility(thing: object) -> bool:
+    """Whether `thing` is a utility record, not a bare function."""
+    return isinstance(thing, Information | NegativeEntropy | FunctionUtility)
 
 
 @dataclass(frozen=True)
@@ -60,19 +48,9 @@ class Information:
 
     weight: float = 0.0
     name: ClassVar[str] = "information"
-    rates_endings: ClassVar[bool] = False
 
     def at(self, weight: float) -> Information:
         return Information(weight)
-
-    def going(self, graph: Graph, nodes: Ids) -> Array:
-        return self.weight * graph.information[nodes]
-
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
-        return np.zeros((len(nodes), len(graph.menus[visible].ending)))
-
-    def scale(self, graph: Graph, nodes: Ids) -> Array:
-        return abs(self.weight) * most_information(graph, nodes)
 
 
 @dataclass(frozen=True)
@@ -81,23 +59,9 @@ class NegativeEntropy:
 
     weight: float = 1.0
     name: ClassVar[str] = "negative-entropy"
-    rates_endings: ClassVar[bool] = True
 
     def at(self, weight: float) -> NegativeEntropy:
         return NegativeEntropy(weight)
-
-    def going(self, graph: Graph, nodes: Ids) -> Array:
-        return np.repeat(self._value(graph, nodes)[:, None], graph.known.shape[1], axis=1)
-
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
-        return np.repeat(self._value(graph, nodes)[:, None], len(graph.menus[visible].ending), axis=1)
-
-    def scale(self, graph: Graph, nodes: Ids) -> Array:
-        return abs(self.weight) * most_information(graph, nodes)
-
-    def _value(self, graph: Graph, nodes: Ids) -> Array:
-        total: Array = sum(table.entropy[graph.belief[nodes, factor]] for factor, table in enumerate(graph.tables))
-        return -self.weight * total
 
 
 class FunctionUtility:
@@ -106,8 +70,6 @@ class FunctionUtility:
     scale: the largest size that it reaches in all, at weight 1, for the tie rule. To replay a log with it, register it
     by name (`rhoplan.register`).
     """
-
-    rates_endings = True
 
     def __init__(
         self,
@@ -124,26 +86,6 @@ class FunctionUtility:
         if weight == self.weight:
             return self
         return FunctionUtility(self.function, scale=self.size, name=self.name, weight=weight)
-
-    def going(self, graph: Graph, nodes: Ids) -> Array:
-        values = np.zeros((len(nodes), graph.known.shape[1]))
-        for visible, positions in graph.by_visible(nodes):
-            menu = graph.menus[visible].going
-            values[positions, : len(menu)] = self._columns(graph, nodes[positions], menu)
-        return values
-
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
-        return self._columns(graph, nodes, graph.menus[visible].ending)
-
-    def scale(self, graph: Graph, nodes: Ids) -> Array:
-        return np.full(len(nodes), abs(self.weight) * self.size)
-
-    def _columns(self, graph: Graph, nodes: Ids, actions: tuple[Action, ...]) -> Array:
-        values = np.empty((len(nodes), len(actions)))
-        for column, action in enumerate(actions):
-            beliefs = graph.beliefs(nodes, action.factor)
-            values[:, column] = self.weight * checked_utility(self.function, beliefs, action)
-        return values
 
 
 def checked_utility(function: Callable[[Array, Action], Array], beliefs: Array, action: Action) -> Array:
@@ -218,11 +160,3 @@ class TargetBelief(FunctionUtility):
         ratio = np.log(beliefs / self.target, out=np.zeros_like(beliefs), where=beliefs > 0)
         result: Array = -(beliefs * ratio).sum(axis=1)
         return result
-
-
-def most_information(graph: Graph, nodes: Ids) -> Array:
-    """The most (n,), in nats, that can still be learned at `nodes`: the entropy, unless the hidden state may change."""
-    if graph.problem.gains is not None:
-        held: Array = graph.tables[0].entropy[graph.belief[nodes, 0]]
-        return held
-    return np.full(len(nodes), sum(math.log(len(factor.states)) for factor in graph.problem.factors))

@@ -12,6 +12,7 @@ import numpy as np
 
 from rhoplan._old.flow import Chosen, Flow
 from rhoplan._old.ties import choose
+from rhoplan._old.utilities import GraphUtility
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.convex import REWARD, SCORE, SUCCESS, TESTS, VALUE
 from rhoplan.planning.utility import Information
@@ -30,7 +31,7 @@ def plan_choices(bounds: Bounds, nodes: Ids) -> Ids:
     """The TRUE test (n,) that the plan behind the lower bound takes at `nodes`, -1 to commit."""
     worth = np.where(bounds.stage[nodes] == TRUE, bounds.worth(nodes, bounds.lower), -np.inf)
     stop = bounds.fallback[nodes][:, None]
-    information = Information(bounds.weight).scale(bounds.graph, nodes)
+    information = GraphUtility(Information(bounds.weight)).scale(bounds.graph, nodes)
 
     def exactly(rows: Ids) -> Array:
         return _gains(bounds, nodes[rows]) + information[rows][:, None]
