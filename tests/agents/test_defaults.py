@@ -83,8 +83,6 @@ def test_a_search_has_a_thousand_simulations_unless_it_is_given_some_or_a_time(n
 
     assert (simulations(), simulations(simulations=7), simulations(seconds=0.5)) == (1000, 7, None)
     assert simulations(simulations=7, seconds=0.5) == 7
-    deeper = make_agent("efe", TIGER, planner=name).planner.deeper  # type: ignore[attr-defined]
-    assert deeper == {"mcts": 0, "pomcp": 3}[name]
 
 
 def test_the_paper_s_agents_are_these() -> None:

@@ -369,7 +369,7 @@ def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch
             depths.append(settings.depth)
             super().__init__(problem, settings, **aim)
 
-    monkeypatch.setattr(tree_search, "TreeSearch", Noted)
+    monkeypatch.setattr("rhoplan.planning.tree_search.policy.TreeSearch", Noted)
     rhoplan.decide(TIGER, make_agent("efe", TIGER, planner=planner, horizon=2, simulations=5))
     assert depths == [2 + beyond]
 

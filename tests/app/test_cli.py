@@ -21,7 +21,6 @@ from bridge import (
     FURTHER,
     NAMES,
     PROBLEMS,
-    Graph,
     _guarded,
     declared,
     further_commands,
@@ -367,11 +366,13 @@ def test_failure_without_a_name_is_still_one_line(run: Any, monkeypatch: pytest.
     assert "boom" in err
 
 
-def test_a_plan_too_large_is_refused_with_its_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Graph.__init__, "__kwdefaults__", {"permutations": None, "node_limit": 50})
-    code, _, err = run("evaluate", "bandit", "--horizon", "5")
-    assert code == 1
-    assert "more than 50 situations" in err
+def test_a_score_that_needs_too_much_memory_is_estimated(run: Any) -> None:
+    code, out, err = run("evaluate", "bandit", "--horizon", "3", "--planner", "exact", "--memory", "1e-5", "--json")
+    assert code == 0
+    assert "estimated from 5,000 episodes" in err
+    record = json.loads(out)
+    assert record["kind"] == "estimated"
+    assert record["reward_se"] > 0
 
 
 def test_traceback_shows_where() -> None:

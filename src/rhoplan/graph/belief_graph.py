@@ -25,7 +25,7 @@ from rhoplan.belief.situation import Situation
 from rhoplan.budget import Budget
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
-from rhoplan.graph.row_index import RowIndex, grown, numbered, spans
+from rhoplan.graph.row_index import Keys, RowIndex, grown, numbered, spans
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
 
@@ -79,7 +79,7 @@ class BeliefGraph:
         self._states = max(sets)
         # Two 32-bit ids make one 64-bit integer of a row.
         self._held: NDArray[np.int32] = np.empty((0, (2 + len(problem.factors)) // 2 * 2), dtype=np.int32)
-        self._index = RowIndex(lambda nodes: self._held[nodes].view(np.uint64))
+        self._index = RowIndex(self._rows)
         self.stop_reward, self.stop_absolute, self._reward, self._absolute, self._information = (np.empty(0),) * 5
         self.stop_place: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self._first_arc, self._first_branch = (np.empty(0, dtype=np.int64),) * 2
@@ -88,6 +88,9 @@ class BeliefGraph:
         self.probability: Array = np.empty(0)
         self.child: NDArray[np.int32] = np.empty(0, dtype=np.int32)
         self.root = int(self.nodes([problem.start], tuple(factor.prior[None] for factor in problem.factors))[0])
+
+    def _rows(self, nodes: Ids) -> Keys:
+        return self._held[nodes].view(np.uint64)
 
     @property
     def size(self) -> int:

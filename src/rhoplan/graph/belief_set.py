@@ -46,7 +46,10 @@ class BeliefSet:
         self._measured, self._canonical = measured, canonical
         self._beliefs: Array = np.empty((0, states))
         self._entropy: Array = np.empty(0)
-        self._index = RowIndex(lambda ids: rounded(self._beliefs[ids]))
+        self._index = RowIndex(self._rows)
+
+    def _rows(self, ids: Ids) -> Keys:
+        return rounded(self._beliefs[ids])
 
     @property
     def size(self) -> int:
