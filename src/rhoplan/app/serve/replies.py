@@ -109,7 +109,7 @@ Scored = shape(
     "Scored",
     Whose,
     Score,
-    without=("se", "episodes", "seeds", "se_from", "success_interval", "unseen_loss"),
+    without=("se", "episodes", "seeds", "se_from", "success_interval", "unseen_loss", "value", "value_tail"),
     world=Text,
     kind=Kind,
     ceiling=(maybe(Ceiling), None),
