@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import rhoplan
@@ -24,7 +25,7 @@ from adversary.ledger import Ledger
 from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
-from bridge import Step, bands, flips, make_pathway, path_of, policy_steps
+from bridge import Step, bands, flips, make_pathway, policy_steps
 from bridge import solve_bounds as solve
 
 MODELS = 200
@@ -168,13 +169,13 @@ def test_rewards_that_are_off_by_a_ten_millionth_are_found():
 def test_a_broken_tie_rule_is_found(monkeypatch):
     """The last of equals instead of the first: symmetric models are full of exact ties."""
 
-    def last(values, gains=0.0, exactly=None):
-        best = values.max(axis=1)
-        close = values >= best[:, None] - 1e-12 * abs(best[:, None])
-        return values.shape[1] - 1 - close[:, ::-1].argmax(axis=1)
+    def last(values, absolute, start):
+        ends = [*start[1:].tolist(), len(values)]
+        groups = zip(start.tolist(), ends, strict=True)
+        return np.array([end - 1 - int(values[first:end][::-1].argmax()) for first, end in groups])
 
-    monkeypatch.setattr(path_of("exact_choose"), last)
-    monkeypatch.setattr(path_of("graph_choose"), last)
+    for module in ("graph.belief_graph", "planning.lookahead"):
+        monkeypatch.setattr(f"rhoplan.{module}.first_best", last)
     total = Ledger()
     for seed in range(60):
         total.seed, total.kind = seed, "decide"
@@ -184,16 +185,14 @@ def test_a_broken_tie_rule_is_found(monkeypatch):
 
 def test_beliefs_taken_for_one_are_found(monkeypatch):
     """Of two beliefs that differ in some states only, the second is lost."""
-    from bridge import BeliefTable
+    intern = BeliefSet.intern
 
-    intern = BeliefTable._intern
-
-    def careless(self, beliefs, *rest, **more):
+    def careless(self, beliefs):
         beliefs = beliefs.copy()
         beliefs[:, 1] = beliefs[:, 0]
-        return intern(self, beliefs, *rest, **more)
+        return intern(self, beliefs)
 
-    monkeypatch.setattr(BeliefTable, "_intern", careless)
+    monkeypatch.setattr(BeliefSet, "intern", careless)
     ledger = Ledger(0, "crowd")
     crowd.check_crowd(draw_case(0), ledger)
     assert ledger.differences

@@ -13,6 +13,9 @@ from bridge import AGENTS, BoundAgent, make_agent, parse_model
 
 DEEPEST = 4
 
+SMALLEST = 1e-250
+"""Probability of a state, beside that of the most probable one, to which evidence may go: the floor is 1e-300."""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -81,7 +84,8 @@ class Case:
         return given, evidence
 
     def contradictions(self, rng: random.Random) -> tuple[list[tuple[str, str]], Evidence]:
-        """One result of a test hundreds of times, then another as often, as far as that can happen."""
+        """One result of a test hundreds of times, then another as often, as far as that can happen and no state comes
+        near the floor of probabilities."""
         places, evidence, given = self.places, self.places.start, []
         again = [k for k, test in enumerate(self.model.tests) if not test.once]
         test = rng.choice(again)
@@ -91,7 +95,8 @@ class Case:
                 if test not in places.allowed(evidence):
                     return given, evidence
                 then = places.after(evidence, test, outcome)
-                if not any(places.joint(then)[0]):
+                masses = [mass for mass in places.joint(then)[0] if mass]
+                if not masses or min(masses) < SMALLEST * max(masses):
                     break
                 evidence = then
                 given.append((self.model.tests[test].name, self.model.tests[test].outcomes[outcome]))

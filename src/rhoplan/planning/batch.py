@@ -27,7 +27,7 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import spans
 from rhoplan.graph.ties import first_best
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import Array, Factor, Ids, Problem
 
 MOST_NODES = 100_000
 """Nodes that a tree may have."""
@@ -426,12 +426,18 @@ def _generic(problem: Problem, *, prices_vary: bool) -> Problem:
         result: Array = mixed / mixed.sum(axis=-1, keepdims=True)
         return result
 
-    menu = problem.flat
-    tests = tuple(replace(test, likelihood=drawn(test.likelihood)) for test in menu.tests)
+    menu, prior, factor = problem.flat, problem.prior, problem.factors[0]
+    commits, tests = menu.commits, menu.tests
+    if len(prior) == 1:  # beliefs about one state are all equal: a second state tells evidence apart
+        factor = Factor(factor.name, (*factor.states, "other"), np.array([0.5, 0.5]))
+        prior = factor.prior
+        commits = tuple(replace(commit, reward=np.repeat(commit.reward, 2)) for commit in commits)
+        tests = tuple(replace(test, likelihood=np.repeat(test.likelihood, 2, axis=0)) for test in tests)
+    tests = tuple(replace(test, likelihood=drawn(test.likelihood)) for test in tests)
     prices, budget = dict(menu.first_prices), menu.budget
     if budget is None or prices_vary:
         tests = tuple(replace(test, cost=random.uniform(1, 2)) for test in tests)
         prices = {group: random.uniform(1, 2) for group in prices}
         budget = None if budget is None else math.inf
-    factor = replace(problem.factors[0], prior=drawn(problem.prior))
-    return replace(problem, factors=(factor,), menu=replace(menu, tests=tests, first_prices=prices, budget=budget))
+    menu = replace(menu, tests=tests, commits=commits, first_prices=prices, budget=budget)
+    return replace(problem, factors=(replace(factor, prior=drawn(prior)),), menu=menu)
