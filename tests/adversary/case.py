@@ -13,8 +13,8 @@ from bridge import AGENTS, BoundAgent, make_agent, parse_model
 
 DEEPEST = 4
 
-SMALLEST = 1e-250
-"""Probability of a state, beside that of the most probable one, to which evidence may go: the floor is 1e-300."""
+DEEPEST = 250
+"""Powers of ten between the probabilities of states to which evidence may go: the floor is 1e-300."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Case:
                     return given, evidence
                 then = places.after(evidence, test, outcome)
                 masses = [mass for mass in places.joint(then)[0] if mass]
-                if not masses or min(masses) < SMALLEST * max(masses):
+                if not masses or min(masses) * 10**DEEPEST < max(masses):
                     break
                 evidence = then
                 given.append((self.model.tests[test].name, self.model.tests[test].outcomes[outcome]))

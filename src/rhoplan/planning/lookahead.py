@@ -112,8 +112,9 @@ class LookaheadOnGraph:
 
     def _scale(self, arcs: Arcs, values: ArcValues) -> Array:
         """What ties are measured by: information is a difference of entropies and rounded like them."""
-        nodes = arcs.node[arcs.start]
-        return values.absolute + self.layers.rate.rounding(self.graph, nodes)[arcs.owner]
+        rate, nodes = self.layers.rate, arcs.node[arcs.start]
+        rounding = rate.rounding(self.graph, nodes)[arcs.owner]
+        return values.absolute + (rounding if rate.rates_terminal else np.where(arcs.is_terminal, 0.0, rounding))
 
     def _make_room(self) -> None:
         used = len(self._places)

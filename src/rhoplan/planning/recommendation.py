@@ -126,7 +126,9 @@ def ranking(belief: Belief, values: ActionValues) -> list[str]:
     """Names of the actions from the best to the worst by the tie rule: terminal actions win ties, then the first."""
     ends = {action.name: action.ends_episode for action in available(belief.problem, belief.situation)}
     rows = sorted(values.rows, key=lambda row: not ends[row.action])
-    sizes = np.array([_size(row) for row in rows]) + values.rounding
+    # Nothing is rounded like information where there is none.
+    informs = [not ends[row.action] or row.weighted_information != 0 for row in rows]
+    sizes = np.array([_size(row) for row in rows]) + values.rounding * np.array(informs)
     return [rows[place].action for place in best_first(np.array([row.value for row in rows]), sizes)]
 
 
