@@ -361,8 +361,7 @@ MUST = {
     "planning/objective.py",
     "agents/registry.py",
     "agents/settings.py",
-    "agents/planners/anytime.py",
-    "agents/planners/search.py",
+    "agents/planners.py",
     "belief/situation.py",
     "advice/overrides.py",
 }

@@ -14,9 +14,6 @@ from rhoplan.errors import LimitError
 
 SECONDS_BETWEEN_REPORTS = 1.0
 
-CODES = {"nodes": "node-limit", "memory": "memory-limit", "seconds": "time-limit"}
-"""Codes of errors by limit."""
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -51,18 +48,26 @@ class Budget:
 
     def check(self, nodes: int, memory: int) -> None:
         """Raise LimitError if a graph of so many nodes and bytes is beyond a limit, or if time is up."""
-        elapsed = self.elapsed
-        found = {
-            "nodes": f"the belief graph needs more than {self.nodes:,.0f} nodes, the limit (now {nodes:,})",
-            "memory": f"the belief graph needs more than {_size(self.memory)}, the limit on memory (now {_size(memory)}"
-            f" for {nodes:,} nodes)",
-            "seconds": f"the computation takes longer than {self.seconds:g} seconds, the limit (now {nodes:,} nodes)",
-        }
-        for name, used in (("nodes", nodes), ("memory", memory), ("seconds", elapsed)):
-            if used > getattr(self, name):
-                raise LimitError(
-                    f"{found[name]}; raise it, shorten the horizon, or use simulate", field=(name,), code=CODES[name]
-                )
+        elapsed, advice = self.elapsed, "raise it, shorten the horizon, or use simulate"
+        if nodes > self.nodes:
+            raise LimitError(
+                f"the belief graph needs more than {self.nodes:,.0f} nodes, the limit (now {nodes:,}); {advice}",
+                field=("nodes",),
+                code="node-limit",
+            )
+        if memory > self.memory:
+            raise LimitError(
+                f"the belief graph needs more than {_size(self.memory)}, the limit on memory (now {_size(memory)} for "
+                f"{nodes:,} nodes); {advice}",
+                field=("memory",),
+                code="memory-limit",
+            )
+        if elapsed > self.seconds:
+            raise LimitError(
+                f"the computation takes longer than {self.seconds:g} s, the limit (now {nodes:,} nodes); {advice}",
+                field=("seconds",),
+                code="time-limit",
+            )
         if self.progress is not None and elapsed - self._reported >= SECONDS_BETWEEN_REPORTS:
             self._reported = elapsed
             self.progress(Progress(nodes, memory, elapsed))

@@ -10,7 +10,7 @@ import pytest
 
 import rhoplan
 from rhoplan import END, Action, Factor, Problem
-from rhoplan._old.graph import Graph, shared_graph
+from rhoplan._old.graph import Graph
 from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
 from rhoplan.agents.agent import make_agent
@@ -109,12 +109,6 @@ def test_both_forms_have_the_same_exact_score(name: str, agent: str) -> None:
     general = in_general_form(listed)
     wanted, found = (rhoplan.evaluate(one, make_agent(agent, one)) for one in (listed, general))
     assert found == wanted
-
-
-def test_both_forms_share_a_graph_between_scores() -> None:
-    general = tiger()
-    rhoplan.evaluate(general, make_agent("efe", general))
-    assert shared_graph(general).size > 1
 
 
 def test_both_forms_have_exact_standard_errors_and_log_scores() -> None:

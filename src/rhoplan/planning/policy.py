@@ -191,7 +191,9 @@ class Policy(ABC):
             belief = Belief(self.problem, moved)
         found = as_belief(self.problem, belief)
         if found.observable is END:
-            raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to decide")
+            raise EvidenceError(
+                f"the episode of '{self.problem.name}' has ended: there is nothing left to decide", code="episode-ended"
+            )
         return found
 
 
