@@ -25,9 +25,8 @@ from adversary.ledger import Ledger
 from adversary.oracle import Goal, Oracle, Places, Worth, winners
 from adversary.plain import read
 from adversary.scores import follow
-from bridge import Step, bands, flips, make_pathway, policy_steps
+from bridge import BeliefSet, Step, bands, flips, make_pathway, policy_steps
 from bridge import solve_bounds as solve
-from rhoplan.graph.belief_set import BeliefSet
 
 MODELS = 200
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import parse_pomdp, parse_pomdpx, parse_xml, path_of, write_pomdp
+from bridge import given_observation, parse_pomdp, parse_pomdpx, parse_xml, path_of, write_pomdp
 from bridge import solve_bounds as solve
 from rhoplan import ModelFileError
-from rhoplan.model.transitions import given_observation
 from test_pomdp_files import TIGER, line_of, value
 
 VARIABLES = """<pomdpx version="1.0" id="toy">
