@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan import Information, Problem
+from rhoplan import POMDP, Information
 
 NAMES = {
     "bands": "rhoplan.advice.bands:bands",
@@ -98,26 +98,26 @@ NAMES = {
     "UncertaintyReply": "rhoplan.app.serve.uncertain:UncertaintyReply",
     "build": "rhoplan.app.serve.worker:build",
     "WorkerJob": "rhoplan.app.serve.worker:Job",
-    "draw_outcome": "rhoplan.belief.draws:draw_outcome",
-    "draw_state": "rhoplan.belief.draws:draw_state",
-    "outcome_for": "rhoplan.belief.draws:outcome_for",
-    "outcome_order": "rhoplan.belief.draws:outcome_order",
-    "coupling": "rhoplan.belief.information:coupling",
-    "entropy": "rhoplan.belief.information:entropy",
-    "information": "rhoplan.belief.information:information",
-    "NATS_PER_BIT": "rhoplan.belief.information:NATS_PER_BIT",
-    "per_nat": "rhoplan.belief.information:per_nat",
-    "predict": "rhoplan.belief.information:predict",
-    "update": "rhoplan.belief.information:update",
-    "available": "rhoplan.belief.situation:available",
-    "branch": "rhoplan.belief.situation:branch",
+    "draw_outcome": "rhoplan.belief_math.sampling:draw_outcome",
+    "draw_state": "rhoplan.belief_math.sampling:draw_state",
+    "outcome_for": "rhoplan.belief_math.sampling:outcome_for",
+    "outcome_order": "rhoplan.belief_math.sampling:outcome_order",
+    "coupling": "rhoplan.belief_math.information:coupling",
+    "entropy": "rhoplan.belief_math.information:entropy",
+    "information": "rhoplan.belief_math.information:information",
+    "NATS_PER_BIT": "rhoplan.belief_math.information:NATS_PER_BIT",
+    "per_nat": "rhoplan.belief_math.information:per_nat",
+    "predict": "rhoplan.belief_math.information:predict",
+    "update": "rhoplan.belief_math.information:update",
+    "available": "rhoplan.model.situation:available",
+    "branch": "rhoplan.model.situation:branch",
     "BeliefSet": "rhoplan.graph.belief_set:BeliefSet",
-    "given_observation": "rhoplan.model.transitions:given_observation",
-    "initial": "rhoplan.belief.situation:initial",
-    "named_beliefs": "rhoplan.belief.situation:named_beliefs",
-    "observe": "rhoplan.belief.situation:observe",
-    "observe_all": "rhoplan.belief.situation:observe_all",
-    "Situation": "rhoplan.belief.situation:Situation",
+    "given_observation": "rhoplan.belief_math.transitions:given_observation",
+    "initial": "rhoplan.model.situation:initial",
+    "named_beliefs": "rhoplan.model.situation:named_beliefs",
+    "observe": "rhoplan.model.situation:observe",
+    "observe_all": "rhoplan.model.situation:observe_all",
+    "Situation": "rhoplan.model.situation:Situation",
     "dotted": "rhoplan.errors:dotted",
     "EXTRAS": "rhoplan.errors:EXTRAS",
     "check_menu": "rhoplan.model.worlds:check_menu",
@@ -142,7 +142,7 @@ NAMES = {
     "write_pomdp": "rhoplan.io.pomdp_writer:write_pomdp",
     "parse_pomdpx": "rhoplan.io.pomdpx:parse_pomdpx",
     "ModelReader": "rhoplan.io.reader:ModelReader",
-    "reader_observe_then_commit": "rhoplan.io.reader:observe_then_commit",
+    "reader_observe_then_commit": "rhoplan.io.reader:DiagnosticProblem",
     "parse_tree": "rhoplan.io.tree:parse_tree",
     "model_record": "rhoplan.io.writer:model_record",
     "writer_LARGEST_FILE": "rhoplan.io.writer:LARGEST_FILE",
@@ -162,12 +162,12 @@ NAMES = {
     "Array": "rhoplan.model.pomdp:Array",
     "FixedMenu": "rhoplan.model.pomdp:FixedMenu",
     "Tally": "rhoplan.model.tally:Tally",
-    "Visible": "rhoplan.model.pomdp:Visible",
+    "Observable": "rhoplan.model.pomdp:Observable",
     "cut_off_worth": "rhoplan.model.horizon:cut_off_worth",
     "has_commits": "rhoplan.model.horizon:has_commits",
     "is_endless": "rhoplan.model.horizon:is_endless",
     "largest_payment": "rhoplan.model.horizon:largest_payment",
-    "as_dense": "rhoplan.model.transitions:dense",
+    "as_dense": "rhoplan.belief_math.transitions:dense",
     "WIDTH": "rhoplan.io.accuracy:WIDTH",
     "Grouped": "rhoplan.model.diagnostic:Grouped",
     "check_errands": "rhoplan.planning.certified.errand_check:check_errands",
@@ -307,7 +307,7 @@ def import_line(name: str) -> str:
 
 
 def lookahead_value(
-    problem: Problem, horizon: int, weight: float = 0.0, discount: float = 1.0, leaf: Any = None
+    problem: POMDP, horizon: int, weight: float = 0.0, discount: float = 1.0, leaf: Any = None
 ) -> float:
     """Value of the start when `horizon` actions are planned exactly, with `weight` per nat of information."""
     graph = __getattr__("Graph")(problem)

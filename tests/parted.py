@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bridge import Array
-from rhoplan import Factor, JointPrior, Part, PartedAction, Problem, joined_problem
+from rhoplan import POMDP, Factor, FactoredAction, FactoredProblem, JointPrior, LocalModel
 
 HERE = "here"
 
@@ -18,11 +18,11 @@ class Case:
 
     factors: list[Factor]
     joint: list[JointPrior]
-    passive: list[Part]
-    actions: list[PartedAction]
+    passive: list[LocalModel]
+    actions: list[FactoredAction]
 
-    def problem(self) -> Problem:
-        return joined_problem(
+    def problem(self) -> POMDP:
+        return FactoredProblem(
             "random", self.factors, start=HERE, menus={HERE: self.actions}, joint=self.joint, passive=self.passive
         )
 
@@ -43,7 +43,7 @@ def drawn(seed: int) -> Case:
         count = int(rng.choice([1, 1, 1, 2]))
         return tuple(rng.permutation(names)[:count].tolist())
 
-    def part(about: tuple[str, ...], may_change: bool) -> Part:
+    def part(about: tuple[str, ...], may_change: bool) -> LocalModel:
         states = int(np.prod([sizes[one] for one in about]))
         shown = int(rng.integers(0, 3))
         shown = 0 if shown == 1 else shown
@@ -54,7 +54,7 @@ def drawn(seed: int) -> Case:
         shapes = [(states,), (states, count), (count, states, states)][: 2 if change is None or moving else 3]
         reward = rng.normal(size=shapes[rng.integers(len(shapes))]) if rng.random() < 0.7 else None
         outcomes = tuple(f"o{k}" for k in range(shown))
-        return Part(about, reward, outcomes, rows(rng, states, shown) if shown else None, change)
+        return LocalModel(about, reward, outcomes, rows(rng, states, shown) if shown else None, change)
 
     joint, passive, moving = [], [], rng.random() < 0.3
     if rng.random() < 0.4:
@@ -63,7 +63,7 @@ def drawn(seed: int) -> Case:
     if moving:
         about = scope()
         states = int(np.prod([sizes[one] for one in about]))
-        passive = [Part(about, change=rows(rng, states, states))]
+        passive = [LocalModel(about, change=rows(rng, states, states))]
     actions = []
     for number in range(int(rng.integers(1, 4))):
         parts, changed = [], set()
@@ -72,5 +72,5 @@ def drawn(seed: int) -> Case:
             changes = not changed.intersection(about) and rng.random() < 0.6
             changed |= set(about) if changes else set()
             parts.append(part(about, changes))
-        actions.append(PartedAction(f"a{number}", (HERE,), tuple(parts), float(rng.normal())))
+        actions.append(FactoredAction(f"a{number}", (HERE,), tuple(parts), float(rng.normal())))
     return Case(factors, joint, passive, actions)

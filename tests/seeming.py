@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bridge import parse_problem
-from rhoplan import Problem
+from rhoplan import POMDP
 
 EVEN = "states: [good, bad], prior: [0.5, 0.5]"
 
@@ -179,5 +179,5 @@ actions:
 """Nothing ends it, so nobody has to deal with b."""
 
 
-def made(text: str) -> Problem:
+def made(text: str) -> POMDP:
     return parse_problem(text, file="some.yaml", language="yaml")

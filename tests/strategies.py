@@ -37,7 +37,7 @@ class Limits:
 class Case:
     """The same problem twice."""
 
-    problem: rhoplan.Problem
+    problem: rhoplan.POMDP
     model: Model
 
     @property
@@ -138,6 +138,8 @@ def built(model: Model) -> Case:
         rhoplan.Test(f"test-{k}", cost, tuple(f"outcome-{o}" for o in range(len(rows[0]))), np.array(rows), repeatable)
         for k, (cost, rows, repeatable) in enumerate(model.tests)
     )
-    decisions = tuple(rhoplan.Commit(f"commit-{i}", np.array(rewards)) for i, rewards in enumerate(model.commits))
-    problem = rhoplan.observe_then_commit("random", states, tests=tests, commits=decisions, prior=np.array(model.prior))
+    decisions = tuple(rhoplan.Decision(f"commit-{i}", np.array(rewards)) for i, rewards in enumerate(model.commits))
+    problem = rhoplan.DiagnosticProblem(
+        name="random", states=states, tests=tests, decisions=decisions, prior=np.array(model.prior)
+    )
     return Case(problem, model)

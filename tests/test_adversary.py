@@ -143,7 +143,7 @@ class Cheated(Case):
     """A case whose problem is not what its record says."""
 
     @property
-    def problem(self) -> rhoplan.Problem:
+    def problem(self) -> rhoplan.POMDP:
         record = {**self.record}
         field = "losses" if "losses" in record else "commits"
         record[field] = {name: _more(row) for name, row in record[field].items()}

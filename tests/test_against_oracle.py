@@ -191,15 +191,15 @@ def test_softmax_probabilities_are_shown_with_the_decision(seed):
 def test_world_may_list_states_tests_outcomes_and_commits_in_another_order(seed):
     case = random_case(5000 + seed)
     flat, shuffled = case.problem.flat, np.random.default_rng(seed).permutation(len(case.problem.states))
-    world = rhoplan.observe_then_commit(
-        "shuffled",
-        tuple(case.problem.states[s] for s in shuffled),
+    world = rhoplan.DiagnosticProblem(
+        name="shuffled",
+        states=tuple(case.problem.states[s] for s in shuffled),
         prior=case.problem.prior[shuffled],
         tests=tuple(
             rhoplan.Test(t.name, t.cost, t.outcomes[::-1], t.likelihood[shuffled][:, ::-1], t.repeatable)
             for t in flat.tests[::-1]
         ),
-        commits=tuple(rhoplan.Commit(c.name, c.reward[shuffled]) for c in flat.commits[::-1]),
+        decisions=tuple(rhoplan.Decision(c.name, c.reward[shuffled]) for c in flat.commits[::-1]),
     )
     agent = make_agent("efe", case.problem, horizon=2)
 

@@ -233,7 +233,7 @@ def test_sparse_payments_count_for_the_largest():
     assert largest_payment(problem) == 7
 
 
-def ring(states: int) -> rhoplan.Problem:
+def ring(states: int) -> rhoplan.POMDP:
     """A ring to walk round: a step may slip, a bell rings in one place out of ten, and one of these pays."""
     places = np.arange(states)
     step = np.zeros((2, states, states))

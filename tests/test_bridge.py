@@ -132,7 +132,7 @@ def test_an_internal_name_is_noticed(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["import rhoplan", "from rhoplan import Problem, learn", "import rhoplan.gym", "from rhoplan.gym import make_env"],
+    ["import rhoplan", "from rhoplan import POMDP, learn", "import rhoplan.gym", "from rhoplan.gym import make_env"],
 )
 def test_a_public_name_is_allowed(text: str) -> None:
     assert not list(internal_names(ast.parse(text)))

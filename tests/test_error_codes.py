@@ -133,8 +133,8 @@ def test_a_fault_in_a_pomdp_file_has_its_code(tmp_path: Path, t: str, o: str, co
 
 def likelihood(rows: Any) -> Any:
     test = rhoplan.Test("look", 1.0, ("yes", "no"), np.array(rows))
-    commit = rhoplan.Commit("treat", np.ones(2))
-    return rhoplan.observe_then_commit("m", ("ill", "well"), tests=(test,), commits=(commit,))
+    commit = rhoplan.Decision("treat", np.ones(2))
+    return rhoplan.DiagnosticProblem(name="m", states=("ill", "well"), tests=(test,), decisions=(commit,))
 
 
 @pytest.mark.parametrize(

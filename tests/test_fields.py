@@ -20,14 +20,14 @@ from bridge import exact_score as evaluate
 from bridge import solve_bounds as solve
 from rhoplan import (
     AgentError,
-    Commit,
+    Decision,
+    DiagnosticProblem,
     EvidenceError,
     ModelFileError,
     ProblemError,
     RhoplanError,
     Test,
     check_problem,
-    observe_then_commit,
 )
 from test_check import LOOK, walk
 from test_model_file import FAULTS, FULL, FULL_FAULTS, TIGER
@@ -169,14 +169,14 @@ def problem(**changes: Any) -> Any:
     sharp = np.array([[0.9, 0.1], [0.2, 0.8]])
     look = Test("look", 1.0, ("no", "yes"), sharp, group="lab", **changes.pop("look", {}))
     scan = Test("scan", **{"cost": 2.0, "outcomes": ("no", "yes"), "likelihood": sharp, **changes.pop("scan", {})})
-    leave = Commit("leave", changes.pop("leave", np.array([0.0, -9.0])))
+    leave = Decision("leave", changes.pop("leave", np.array([0.0, -9.0])))
     given = {
         "states": ("well", "ill"),
         "tests": (look, scan),
-        "commits": (leave, Commit("treat", np.array([-1.0, 0.0]))),
+        "decisions": (leave, Decision("treat", np.array([-1.0, 0.0]))),
     }
-    given |= {"first_prices": {"lab": 3.0}, **changes}
-    return observe_then_commit("ward", given.pop("states"), **given)
+    given |= {"groups": {"lab": 3.0}, **changes}
+    return DiagnosticProblem(name="ward", states=given.pop("states"), **given)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def problem(**changes: Any) -> Any:
         ({"states": ("ill", "ill")}, "states"),
         ({"states": ("well", " ")}, "states"),
         ({"states": (), "prior": np.array([])}, "states"),
-        ({"commits": ()}, "commits"),
+        ({"decisions": ()}, "commits"),
         ({"leave": np.zeros(3)}, "commits.leave"),
         ({"leave": np.array([0.0, np.inf])}, "commits.leave.ill"),
         ({"scan": {"cost": -1.0}}, "tests.scan.cost"),
@@ -201,9 +201,9 @@ def problem(**changes: Any) -> Any:
         ({"scan": {"outcomes": ("no", "no")}}, "tests.scan.outcomes"),
         ({"scan": {"after": ("smell",)}}, "tests.scan.after"),
         ({"scan": {"after": ("look",)}, "look": {"after": ("scan",)}}, "tests.look.after"),
-        ({"first_prices": {"lab": -1.0}}, "groups.lab.first"),
-        ({"first_prices": {"lab": 1.0, "none": 1.0}}, "groups.none"),
-        ({"most_tests": -1}, "cap.tests"),
+        ({"groups": {"lab": -1.0}}, "groups.lab.first"),
+        ({"groups": {"lab": 1.0, "none": 1.0}}, "groups.none"),
+        ({"max_tests": -1}, "cap.tests"),
         ({"budget": -1.0}, "cap.spend"),
     ],
 )
@@ -362,7 +362,7 @@ MUST = {
     "agents/registry.py",
     "agents/settings.py",
     "agents/planners.py",
-    "belief/situation.py",
+    "model/situation.py",
     "advice/overrides.py",
 }
 

@@ -29,7 +29,7 @@ from bridge import (
     simulate_episodes,
 )
 from bridge import decide_at as decide
-from rhoplan import END, Action, Factor, Problem, Test
+from rhoplan import END, POMDP, Action, Factor, Test
 from rhoplan.gym import ProblemEnv, make_env
 
 NAMES = sorted(PROBLEMS)
@@ -252,13 +252,13 @@ def tolerance(n: int, probability: np.ndarray | float) -> np.ndarray:
     return log / 3 + np.sqrt(log**2 / 9 + 2 * n * probability * (1 - np.asarray(probability)) * log)
 
 
-def three_outcome_problem() -> Problem:
+def three_outcome_problem() -> POMDP:
     likelihood = np.array([[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]])
-    return rhoplan.observe_then_commit(
-        "scale",
-        ("light", "heavy"),
+    return rhoplan.DiagnosticProblem(
+        name="scale",
+        states=("light", "heavy"),
         tests=(Test("weigh", 1.0, ("low", "middle", "high"), likelihood),),
-        commits=(rhoplan.Commit("ship", np.array([1.0, -1.0])),),
+        decisions=(rhoplan.Decision("ship", np.array([1.0, -1.0])),),
     )
 
 
@@ -272,7 +272,7 @@ def three_outcome_problem() -> Problem:
     ],
     ids=["tiger-left", "tiger-right", "light", "heavy"],
 )
-def test_outcomes_are_as_frequent_as_the_likelihood_says(problem: Problem, state: int) -> None:
+def test_outcomes_are_as_frequent_as_the_likelihood_says(problem: POMDP, state: int) -> None:
     n = 10_000
     env = ProblemEnv(problem)
     env.reset(seed=2024, options={"state": problem.states[state]})
@@ -360,20 +360,20 @@ def test_a_seeded_episode_is_the_published_episode() -> None:
 # -- an agent in it ---------------------------------------------------------------------------------------------------
 
 
-def one_sided_problem() -> Problem:
+def one_sided_problem() -> POMDP:
     """The swab, run once, never finds what is not there; the scan errs both ways. Prior not uniform."""
     swab = Test("swab", 0.1, ("clear", "found"), np.array([[1.0, 0.0], [0.4, 0.6]]), repeatable=False)
     scan = Test("scan", 0.5, ("clear", "found"), np.array([[0.8, 0.2], [0.1, 0.9]]))
-    return rhoplan.observe_then_commit(
-        "one-sided",
-        ("well", "ill"),
+    return rhoplan.DiagnosticProblem(
+        name="one-sided",
+        states=("well", "ill"),
         tests=(swab, scan),
-        commits=(rhoplan.Commit("treat", np.array([-8.0, 4.0])), rhoplan.Commit("wait", np.array([0.0, -16.0]))),
+        decisions=(rhoplan.Decision("treat", np.array([-8.0, 4.0])), rhoplan.Decision("wait", np.array([0.0, -16.0]))),
         prior=np.array([0.7, 0.3]),
     )
 
 
-def rewards_of(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[list[float], set[str]]:
+def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[list[float], set[str]]:
     """What `agent` earns in each episode of seed 42, decided step by step, and the actions that ended them."""
     env, rewards, last = ProblemEnv(problem), [], set()
     decided: dict[object, str] = {}  # a situation that was met before is not planned for again
@@ -381,7 +381,7 @@ def rewards_of(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[list
         env.reset(seed=42 * 10000 + episode)
         situation, total, terminated = initial(problem), 0.0, False
         while not terminated:
-            here = situation.visible, *(belief.tobytes() for belief in situation.beliefs)
+            here = situation.observable, *(belief.tobytes() for belief in situation.beliefs)
             if here not in decided:
                 decided[here] = decide(problem, agent, situation).choice
             choice = decided[here]
@@ -439,33 +439,37 @@ def test_episodes_with_places_are_those_of_the_simulator(spec: str, name: str, p
 QUALITY = ("bad", "good", "spent")
 
 
-def two_rocks() -> Problem:
+def two_rocks() -> POMDP:
     """A rock at each of two places. Check either from anywhere, sample where you stand, leave from the east only."""
     spent = np.tile([0.0, 0.0, 1.0], (3, 1))
     one, nothing = np.ones((3, 1)), np.zeros(3)
 
-    def menu(visible: object) -> tuple[Action, ...]:
-        here = ("west", "east").index(str(visible))
+    def menu(observable: object) -> tuple[Action, ...]:
+        here = ("west", "east").index(str(observable))
         there = ("east", "west")[here]
 
         def check(rock: int) -> Action:
             accuracy = 0.9 if rock == here else 0.6
             rows = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy], [0.5, 0.5]])
             name = f"check-{('west', 'east')[rock]}"
-            return Action(name, np.full(3, -0.5), rows, ("looks-bad", "looks-good"), (visible, visible), factor=rock)
+            return Action(
+                name, np.full(3, -0.5), rows, ("looks-bad", "looks-good"), (observable, observable), factor=rock
+            )
 
         actions = [
             Action(f"go-{there}", np.full(3, -1.0), one, ("done",), (there,)),
             check(0),
             check(1),
-            Action("sample", np.array([-10.0, 10.0, 0.0]), one, ("done",), (visible,), factor=here, transition=spent),
+            Action(
+                "sample", np.array([-10.0, 10.0, 0.0]), one, ("done",), (observable,), factor=here, transition=spent
+            ),
         ]
         leave = Action("leave", nothing + 5.0, one, ("done",), (END,))
-        return (*actions, leave) if visible == "east" else tuple(actions)
+        return (*actions, leave) if observable == "east" else tuple(actions)
 
     rock = np.array([0.5, 0.5, 0.0])
     factors = (Factor("west-rock", QUALITY, rock), Factor("east-rock", QUALITY, rock))
-    return Problem("two-rocks", factors, "west", menu, cap=20)
+    return POMDP("two-rocks", factors, "west", menu, cap=20)
 
 
 def test_positions_factors_and_samples_live_in_the_same_environment() -> None:
@@ -525,7 +529,7 @@ def test_a_menu_that_only_pays_makes_waiting_free_not_gainful() -> None:
     go = Action("go", np.array([3.0]), np.ones((1, 1)), ("done",), (END,))
     walk = Action("walk", np.array([1.0]), np.ones((1, 1)), ("done",), ("there",))
     menus = {"here": (walk,), "there": (go,)}
-    env = ProblemEnv(Problem("road", (Factor("none", ("only",), np.ones(1)),), "here", menus.__getitem__))
+    env = ProblemEnv(POMDP("road", (Factor("none", ("only",), np.ones(1)),), "here", menus.__getitem__))
     env.reset(seed=0)
     assert env.step(env.action_names.index("go"))[1:4] == (0.0, False, False)
 
@@ -543,11 +547,11 @@ def test_an_action_off_the_menu_is_refused_with_the_allowed_ones() -> None:
 
 
 def test_a_test_that_runs_once_leaves_the_menu() -> None:
-    problem = rhoplan.observe_then_commit(
-        "biopsy",
-        ("well", "ill"),
+    problem = rhoplan.DiagnosticProblem(
+        name="biopsy",
+        states=("well", "ill"),
         tests=(Test("biopsy", 3.0, ("clear", "not-clear"), np.array([[0.9, 0.1], [0.1, 0.9]]), repeatable=False),),
-        commits=(rhoplan.Commit("treat", np.array([-1.0, 5.0])), rhoplan.Commit("wait", np.array([0.0, -20.0]))),
+        decisions=(rhoplan.Decision("treat", np.array([-1.0, 5.0])), rhoplan.Decision("wait", np.array([0.0, -20.0]))),
     )
     env = ProblemEnv(problem, strict=True)
     env.reset(seed=3)
@@ -573,7 +577,7 @@ def test_a_random_change_depends_on_the_outcome_and_takes_its_own_draw() -> None
     )
     go = Action("go", np.array([0.0, 1.0]), np.ones((2, 1)), ("done",), (END,))
     lock = Factor("lock", ("jammed", "open"), np.array([1.0, 0.0]))
-    env = ProblemEnv(Problem("lock", (lock,), "door", lambda visible: (press, go)), reveal_state=True)
+    env = ProblemEnv(POMDP("lock", (lock,), "door", lambda observable: (press, go)), reveal_state=True)
     for seed in range(200):
         env.reset(seed=seed)
         rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed)))
@@ -588,11 +592,11 @@ def test_a_random_change_depends_on_the_outcome_and_takes_its_own_draw() -> None
 def test_too_many_visible_states_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(path_of("VISIBLE_LIMIT"), 1000)
 
-    def menu(visible: object) -> tuple[Action, ...]:
-        assert isinstance(visible, int)
-        return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (visible + 1,)),)
+    def menu(observable: object) -> tuple[Action, ...]:
+        assert isinstance(observable, int)
+        return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (observable + 1,)),)
 
-    endless = Problem("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
+    endless = POMDP("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
     with pytest.raises(ValueError, match=r"'endless' has more than 1,000 visible states.*not tuples of whole numbers"):
         ProblemEnv(endless)
 
@@ -613,21 +617,21 @@ def test_visible_states_beyond_listing_stand_for_themselves() -> None:
     assert observation["visible"].dtype == np.int64
 
 
-def lock(digits: int) -> Problem:
+def lock(digits: int) -> POMDP:
     """Visible: how often each of a few dials was turned, and whether the last one is all the way round."""
 
-    def menu(visible: object) -> tuple[Action, ...]:
-        assert isinstance(visible, tuple)
-        if min(visible) == 9:
+    def menu(observable: object) -> tuple[Action, ...]:
+        assert isinstance(observable, tuple)
+        if min(observable) == 9:
             return (Action("open", np.ones(1), np.ones((1, 1)), ("opened",), (END,)),)
-        turned = [(*visible[:dial], visible[dial] + 1, *visible[dial + 1 :]) for dial in range(digits)]
+        turned = [(*observable[:dial], observable[dial] + 1, *observable[dial + 1 :]) for dial in range(digits)]
         return tuple(
             Action(f"turn-{dial}", np.zeros(1), np.ones((1, 1)), ("done",), (after,))
             for dial, after in enumerate(turned)
-            if visible[dial] < 9
+            if observable[dial] < 9
         )
 
-    return Problem("lock", (Factor("none", ("only",), np.ones(1)),), (0,) * digits, menu)
+    return POMDP("lock", (Factor("none", ("only",), np.ones(1)),), (0,) * digits, menu)
 
 
 def test_actions_that_only_deep_states_offer_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

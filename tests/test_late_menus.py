@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import Commit, Problem, Test
+from rhoplan import POMDP, Decision, Test
 from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan._old.menu import most_at_once
@@ -20,10 +20,10 @@ from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
-from rhoplan.belief.situation import Situation, branch, initial, observe
 from rhoplan.evaluation.steps import policy_steps
 from rhoplan.model.diagnostic import Done, FlatMenu
 from rhoplan.model.pomdp import END, Action, Array, Factor
+from rhoplan.model.situation import Situation, branch, initial, observe
 from rhoplan.planning.certified.solve import solve
 from rhoplan.present.content import make_report
 from serving import PATIENCE
@@ -42,7 +42,7 @@ SHAPES = {
 shapes = pytest.mark.parametrize("shape", SHAPES.values(), ids=list(SHAPES))
 
 
-def late(shape: tuple[int, int, int], *, sharper: float = 0.0) -> Problem:
+def late(shape: tuple[int, int, int], *, sharper: float = 0.0) -> POMDP:
     """A chain of tests with two outcomes, each after the one before; then several at once. sharper: another world."""
     chain, opened, outcomes = shape
     tests = []
@@ -56,14 +56,14 @@ def late(shape: tuple[int, int, int], *, sharper: float = 0.0) -> Problem:
         rising = np.arange(1, outcomes + 1, dtype=float) ** (1.5 + number + 5 * sharper)
         rows = np.stack([rising[::-1], rising]) / rising.sum()
         tests.append(Test(f"late-{number}", 2.0, names, rows, repeatable=False, after=(f"step-{chain - 1}",)))
-    commits = (Commit("leave", np.array([0.0, -1000.0])), Commit("treat", np.array([-600.0, 0.0])))
-    return rhoplan.observe_then_commit(
-        "late", ("well", "ill"), tests=tuple(tests), commits=commits, prior=np.array([0.7, 0.3])
+    commits = (Decision("leave", np.array([0.0, -1000.0])), Decision("treat", np.array([-600.0, 0.0])))
+    return rhoplan.DiagnosticProblem(
+        name="late", states=("well", "ill"), tests=tuple(tests), decisions=commits, prior=np.array([0.7, 0.3])
     )
 
 
 def followed(
-    problem: Problem, agent: BoundAgent, worlds: dict[str, Problem], situation: Situation, joint: dict[str, Array]
+    problem: POMDP, agent: BoundAgent, worlds: dict[str, POMDP], situation: Situation, joint: dict[str, Array]
 ) -> dict[str, Array]:
     """Expected reward and tests in each world where its states have the weights `joint`.
 
@@ -206,23 +206,23 @@ def test_no_menu_is_longer_than_the_bound_on_its_length() -> None:
             for place, name in enumerate(names)
         )  # fmt: skip
         shuffled = tuple(tests[place] for place in random.permutation(len(tests)))
-        menu = FlatMenu(shuffled, (Commit("stop", np.zeros(2)),))
+        menu = FlatMenu(shuffled, (Decision("stop", np.zeros(2)),))
         found = [Done()]
-        for visible in found:
-            actions = [action for action in menu(visible) if not action.ends_episode]
+        for observable in found:
+            actions = [action for action in menu(observable) if not action.ends_episode]
             assert len(actions) <= most_at_once(shuffled) <= len(tests)
             found += [v for v in dict.fromkeys(action.leads_to[0] for action in actions) if v not in found]  # type: ignore[misc]
         menus += len(found)
     assert menus > 1000
 
 
-def doors(steps: int) -> Problem:
+def doors(steps: int) -> POMDP:
     """Two hidden coins and a corridor: after `steps` moves there is a look at each coin, with three outcomes."""
     looks = np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
     grades = ("dark", "grey", "bright")
 
-    def menu(visible: object) -> tuple[Action, ...]:
-        place, seen = visible  # type: ignore[misc]
+    def menu(observable: object) -> tuple[Action, ...]:
+        place, seen = observable  # type: ignore[misc]
         sure = np.ones((2, 1))
         ends = tuple(
             Action(f"take-{coin}", np.array([-10.0, 10.0]), sure, ("done",), (END,), factor=coin) for coin in (0, 1)
@@ -237,7 +237,7 @@ def doors(steps: int) -> Problem:
         return *going, *ends, leave
 
     coins = tuple(Factor(f"coin-{number}", ("bad", "good"), np.array([0.5, 0.5])) for number in (0, 1))
-    return Problem("doors", coins, (0, ()), menu, cap=steps + 4)
+    return POMDP("doors", coins, (0, ()), menu, cap=steps + 4)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
@@ -248,7 +248,7 @@ def test_places_with_longer_menus_further_on(steps: int, planner: str) -> None:
 
     def expected(situation: Situation) -> float:
         chosen = decide(known, agent, situation).choice
-        action = next(action for action in known.menu(situation.visible) if action.name == chosen)
+        action = next(action for action in known.menu(situation.observable) if action.name == chosen)
         paid = float(situation.beliefs[action.factor] @ action.reward)
         if action.ends_episode:
             return paid

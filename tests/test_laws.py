@@ -121,7 +121,7 @@ def test_information_of_the_tiger_is_ln_2_minus_the_entropy_of_its_accuracy():
 def test_order_of_evidence_does_not_matter(case, data):
     seen, situation = [], initial(case.problem)
     for _ in range(data.draw(st.integers(1, 6))):
-        actions = [action for action in case.problem.menu(situation.visible) if action.kind == "test"]
+        actions = [action for action in case.problem.menu(situation.observable) if action.kind == "test"]
         if not actions:
             break
         action = data.draw(st.sampled_from(actions))
@@ -358,10 +358,10 @@ def test_one_per_bit_is_one_point_four_four_per_nat():
 def test_a_commit_nobody_would_take_changes_nothing():
     """Ties are measured against rewards that matter, and values are never those of a tie's winner."""
     rows = np.array([[0.9, 0.1], [0.1, 0.9]])
-    commits = [rhoplan.Commit("x", np.array([10.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 10.0]))]
+    commits = [rhoplan.Decision("x", np.array([10.0, 0.0])), rhoplan.Decision("y", np.array([0.0, 10.0]))]
     tests = (rhoplan.Test("t", 1.0, ("n", "p"), rows, repeatable=False),)
-    never = rhoplan.Commit("never", np.array([-1e13, -1e13]))
-    problem = rhoplan.observe_then_commit("never", ("a", "b"), tests=tests, commits=(*commits, never))
+    never = rhoplan.Decision("never", np.array([-1e13, -1e13]))
+    problem = rhoplan.DiagnosticProblem(name="never", states=("a", "b"), tests=tests, decisions=(*commits, never))
     decision = rhoplan.decide(problem, make_agent("planning", problem))
     assert decision.choice == "t"
     assert decision.actions[0].value == pytest.approx(8.0)
@@ -377,8 +377,8 @@ def test_spread_does_not_depend_on_a_common_reward():
 
 def test_own_utility_works_where_tests_run_out():
     tests = (rhoplan.Test("t", 0.1, ("n", "p"), np.array([[0.9, 0.1], [0.1, 0.9]]), repeatable=False),)
-    commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
-    problem = rhoplan.observe_then_commit("once", ("a", "b"), tests=tests, commits=commits)
+    commits = (rhoplan.Decision("x", np.array([1.0, 0.0])), rhoplan.Decision("y", np.array([0.0, 1.0])))
+    problem = rhoplan.DiagnosticProblem(name="once", states=("a", "b"), tests=tests, decisions=commits)
     for utility in (FunctionUtility(lambda b, a: -b[:, 0]), rhoplan.TargetBelief(np.array([0.5, 0.5]))):
         assert rhoplan.evaluate(problem, BoundAgent("mine", horizon=3, utility=utility)).tests <= 1
     broken = BoundAgent("mine", horizon=3, utility=FunctionUtility(lambda b, a: b[:, 0] * np.nan))
@@ -388,10 +388,13 @@ def test_own_utility_works_where_tests_run_out():
 
 def test_a_world_that_runs_a_test_once_cannot_repeat_it():
     rows = np.array([[0.9, 0.1], [0.1, 0.9]])
-    commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
+    commits = (rhoplan.Decision("x", np.array([1.0, 0.0])), rhoplan.Decision("y", np.array([0.0, 1.0])))
     often, once = (
-        rhoplan.observe_then_commit(
-            "m", ("a", "b"), commits=commits, tests=(rhoplan.Test("t", 0.1, ("n", "p"), rows, repeatable=r),)
+        rhoplan.DiagnosticProblem(
+            name="m",
+            states=("a", "b"),
+            decisions=commits,
+            tests=(rhoplan.Test("t", 0.1, ("n", "p"), rows, repeatable=r),),
         )
         for r in (True, False)
     )

@@ -327,7 +327,7 @@ def test_information_about_what_is_visible_is_no_news() -> None:
     stop = rhoplan.Action("stop", np.array([1.0, 0.0]), np.ones((2, 1)), ("done",), (rhoplan.END,))
     walk = replace(listen, reward=np.full(2, -0.1))
     factor = rhoplan.Factor("bit", ("no", "yes"), np.array([0.5, 0.5]))
-    problem = rhoplan.Problem("walk", (factor,), "left", lambda _: (walk, stop))
+    problem = rhoplan.POMDP("walk", (factor,), "left", lambda _: (walk, stop))
     found = solve_general(compile_problem(problem), weight=3.0, discount=1.0, gap=1e-4, seconds=600)
     assert found.lower <= 0.5 <= found.upper <= 0.5001
 

@@ -50,7 +50,7 @@ observations: x y
 """
 
 
-def joint(problem: rhoplan.Problem, name: str) -> np.ndarray:
+def joint(problem: rhoplan.POMDP, name: str) -> np.ndarray:
     """P(s', o | s) of an action, (S, O, S)."""
     action = next(action for action in problem.menu(problem.start) if action.name == name)
     states, outcomes = action.likelihood.shape
@@ -63,11 +63,11 @@ def line_of(text: str, at: str | None) -> int | None:
     return None if at is None else text[: text.index(at)].count("\n") + 1
 
 
-def reward(problem: rhoplan.Problem, name: str) -> list[float]:
+def reward(problem: rhoplan.POMDP, name: str) -> list[float]:
     return next(action for action in problem.menu(problem.start) if action.name == name).reward.tolist()
 
 
-def value(problem: rhoplan.Problem, depth: int, weight: float = 0.0) -> float:
+def value(problem: rhoplan.POMDP, depth: int, weight: float = 0.0) -> float:
     """The most that `depth` actions can be worth; nothing is worth anything after them."""
     return lookahead_value(problem, depth, weight, problem.discount, leaf=lambda places, _: np.zeros(len(places)))
 
@@ -385,7 +385,7 @@ def test_faults_name_file_line_and_what_was_expected(text, line, words):
 # -- there and back -------------------------------------------------------------------------------------------------
 
 
-def random_problem(draw: Draw) -> rhoplan.Problem:
+def random_problem(draw: Draw) -> rhoplan.POMDP:
     """Places, factors, tests, changes, payments and ends, a few of each."""
     factors = tuple(
         rhoplan.Factor(f"f{n}", tuple(f"s{s}" for s in range(size)), np.array(distribution(draw, size)))
@@ -412,7 +412,7 @@ def random_problem(draw: Draw) -> rhoplan.Problem:
         return rhoplan.Action(f"a{number}", reward, likelihood, names, targets, factor, transition, pays)
 
     menus = {place: tuple(action(n) for n in range(draw(1, 3))) for place in places}
-    problem = rhoplan.Problem("random", factors, "p", menus.__getitem__, discount=draw(5, 10) / 10)
+    problem = rhoplan.POMDP("random", factors, "p", menus.__getitem__, discount=draw(5, 10) / 10)
     rhoplan.check_problem(problem)
     return problem
 
@@ -466,8 +466,8 @@ def peeks(**caps):
         rhoplan.Test("open", 2.5, ("*", "~~"), sure, repeatable=False),
         rhoplan.Test("tap", 0.5, ("-", "+"), blurred),
     )
-    commits = (rhoplan.Commit("go", np.array([1.0, 0.0])), rhoplan.Commit("stay", np.array([0.0, 1.0])))
-    return rhoplan.observe_then_commit("peeks", ("ill", "well"), tests=tests, commits=commits, **caps)
+    commits = (rhoplan.Decision("go", np.array([1.0, 0.0])), rhoplan.Decision("stay", np.array([0.0, 1.0])))
+    return rhoplan.DiagnosticProblem(name="peeks", states=("ill", "well"), tests=tests, decisions=commits, **caps)
 
 
 def test_visible_states_are_named_after_what_has_been_done():
@@ -498,7 +498,7 @@ def test_sets_and_tuples_are_named_by_their_parts():
         return (rhoplan.Action("turn", np.zeros(2), np.ones((2, 1)), ("seen",), (after,)),)
 
     factor = rhoplan.Factor("f", ("a", "b"), np.array([0.5, 0.5]))
-    problem = rhoplan.Problem("turns", (factor,), (("hall", 1), frozenset()), menu, discount=0.9)
+    problem = rhoplan.POMDP("turns", (factor,), (("hall", 1), frozenset()), menu, discount=0.9)
     wanted = ["hall_1_none_a", "hall_1_none_b", "hall_1_key_lamp_a", "hall_1_key_lamp_b"]
     assert names_of(write_pomdp(problem), "states") == wanted
 
@@ -549,8 +549,8 @@ def test_problems_with_places_are_worth_the_same_as_files(spec):
 
 def test_every_name_that_is_written_is_legal_and_different():
     test = rhoplan.Test("peek twice!", 1.0, ("1", "é", "e"), np.array([[0.5, 0.25, 0.25], [0.2, 0.4, 0.4]]))
-    commits = (rhoplan.Commit("a b", np.array([1.0, 0.0])), rhoplan.Commit("a_b", np.array([0.0, 1.0])))
-    problem = rhoplan.observe_then_commit("odd", ("+", "-"), tests=(test,), commits=commits)
+    commits = (rhoplan.Decision("a b", np.array([1.0, 0.0])), rhoplan.Decision("a_b", np.array([0.0, 1.0])))
+    problem = rhoplan.DiagnosticProblem(name="odd", states=("+", "-"), tests=(test,), decisions=commits)
 
     again = parse_pomdp(write_pomdp(problem))
 

@@ -24,7 +24,7 @@ MODEL: dict[str, Any] = {
 }
 
 
-def plan_value(problem: rhoplan.Problem) -> float:
+def plan_value(problem: rhoplan.POMDP) -> float:
     """The optimum over three actions, which is the same however the problem is written."""
     best = rhoplan.solve(rhoplan.with_horizon(problem, 3), gap=1e-9)
     return float(best.lower)

@@ -37,7 +37,7 @@ import pytest
 import rhoplan
 from bridge import Array, Situation, entropy, information, make_agent, observe
 from bridge import decide_at as decide
-from rhoplan import Problem, Recommendation
+from rhoplan import POMDP, Recommendation
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)
@@ -52,7 +52,7 @@ TWO_STATES = ("tiger", "testbed")
 FINE = -1000.0
 
 
-def random_beliefs(problem: Problem, number: int = 23) -> Array:
+def random_beliefs(problem: POMDP, number: int = 23) -> Array:
     """Beliefs (n, S): the prior, a certain one, one with impossible states, and random ones from flat to peaked.
 
     As many as in `belief_grid`: what is compiled for so many serves both.
@@ -69,7 +69,7 @@ def belief_grid() -> Array:
     return np.array([[p, 1 - p] for p in one_side] + [[1 - p, p] for p in one_side[1:]])
 
 
-def decisions(problem: Problem, beliefs: Array, name: str, horizon: int) -> list[Recommendation]:
+def decisions(problem: POMDP, beliefs: Array, name: str, horizon: int) -> list[Recommendation]:
     agent = make_agent(name, problem, horizon=horizon)
     return [decide(problem, agent, Situation(problem.start, (belief,))) for belief in beliefs]
 
@@ -117,7 +117,7 @@ class Model:
         return [jax.numpy.asarray(x)[:, None, :] for x in (beliefs, stages)]
 
 
-def pymdp_model(problem: Problem, *, tests_left: int = 1, faint: float | None = 1e-4) -> Model:
+def pymdp_model(problem: POMDP, *, tests_left: int = 1, faint: float | None = 1e-4) -> Model:
     """`problem` with at most `tests_left` tests; payoffs as a coin of bias `faint`, or told where that is None."""
     tests, commits = problem.flat.tests, problem.flat.commits
     payoffs = np.stack([commit.reward for commit in commits])

@@ -10,9 +10,7 @@ import numpy as np
 import rhoplan
 
 
-def weak_tests(
-    number: int, *, seed: int = 0, states: int = 2, repeatable: bool = False, **rules: Any
-) -> rhoplan.Problem:
+def weak_tests(number: int, *, seed: int = 0, states: int = 2, repeatable: bool = False, **rules: Any) -> rhoplan.POMDP:
     """Random tests with two outcomes; rules: `after` for each test, or those of the menu."""
     dice, after = random.Random(seed), rules.pop("after", {})
     rows = [[[p, 1 - p] for p in (dice.uniform(0.05, 0.95) for _ in range(states))] for _ in range(number)]
@@ -23,5 +21,7 @@ def weak_tests(
         for k in range(number)
     )
     names = tuple(f"s{place}" for place in range(states))
-    commits = tuple(rhoplan.Commit(f"treat-{name}", -100.0 * (np.arange(states) != i)) for i, name in enumerate(names))
-    return rhoplan.observe_then_commit(f"weak-{number}", names, tests=tests, commits=commits, **rules)
+    commits = tuple(
+        rhoplan.Decision(f"treat-{name}", -100.0 * (np.arange(states) != i)) for i, name in enumerate(names)
+    )
+    return rhoplan.DiagnosticProblem(name=f"weak-{number}", states=names, tests=tests, decisions=commits, **rules)

@@ -12,7 +12,7 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
-from rhoplan.belief.situation import initial, observe
+from rhoplan.model.situation import initial, observe
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
 from rhoplan_paper.claims.numbers import rows

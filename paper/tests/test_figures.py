@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
-from rhoplan.belief.situation import observe_all
+from rhoplan.model.situation import observe_all
 from rhoplan.present.plots import STYLE, canvas, place_labels, styled
 from rhoplan.problems.registry import make
 from rhoplan_paper.context import Context, Pending

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, overload
 
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
 from rhoplan.agents.registry import PLANNERS, UTILITIES
-from rhoplan.belief.belief import Belief, Evidence
 from rhoplan.budget import Budget
 from rhoplan.budget import Progress as GraphProgress
 from rhoplan.errors import AgentError, LimitError, ModelFileError, ProblemError, WrongKind, in_a_row
@@ -27,8 +26,9 @@ from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.writer import model_record, write_model
 from rhoplan.model import horizon as horizons
 from rhoplan.model import validate
+from rhoplan.model.belief import Belief, Evidence
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.certified.solution import Progress
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import Policy
@@ -45,16 +45,16 @@ from rhoplan.policies import (
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from rhoplan.solutions import Solution, load_policy_file, solved
 
-ProblemLike: TypeAlias = Problem | Path | str
+ProblemLike: TypeAlias = POMDP | Path | str
 """A problem, the name of a built-in problem with its parameters ("tiger", "bandit:n=4"), or the path of a file."""
 
 WRITTEN_FORMATS = {".yaml": "yaml", ".yml": "yaml", ".json": "json", ".pomdp": "pomdp"}
 """The formats that `save` writes, by the ending of the file."""
 
 
-def resolve_problem(problem: ProblemLike) -> Problem:
+def resolve_problem(problem: ProblemLike) -> POMDP:
     """`problem` itself, or the problem that a name or a path stands for."""
-    if isinstance(problem, Problem):
+    if isinstance(problem, POMDP):
         return problem
     if isinstance(problem, str | Path):
         return make(problem)
@@ -65,7 +65,7 @@ def resolve_problem(problem: ProblemLike) -> Problem:
     )
 
 
-def load(path: Path | str, format: str | None = None) -> Problem:
+def load(path: Path | str, format: str | None = None) -> POMDP:
     """The problem in the file at `path`.
 
     format: yaml, json, toml, pomdp, pomdpx or drn; by default that of the ending of the file.
@@ -75,7 +75,7 @@ def load(path: Path | str, format: str | None = None) -> Problem:
     return read_problem(path, None if format is None else _known_format(format))
 
 
-def loads(model: str | Mapping[str, Any], format: str | None = None) -> Problem:
+def loads(model: str | Mapping[str, Any], format: str | None = None) -> POMDP:
     """The problem that a text, or a mapping with the fields of a model file, describes.
 
     format: that of the text: yaml (the default), json, toml, pomdp, pomdpx or drn.
@@ -118,7 +118,7 @@ def check_problem(problem: ProblemLike) -> None:
     validate.check_problem(resolve_problem(problem))
 
 
-def with_horizon(problem: ProblemLike, actions: int) -> Problem:
+def with_horizon(problem: ProblemLike, actions: int) -> POMDP:
     """`problem` cut off after so many actions: then the best terminal action is taken, or the episode ends.
 
     A first observation that is free and takes no time is not counted. Rule agents and the leaf value are left out.
@@ -345,7 +345,7 @@ def register(kind: str, name: str, thing: Any) -> None:
 
 def _followed(
     problem: ProblemLike, policy: PolicyLike, world: ProblemLike | None
-) -> tuple[Problem, Policy, Problem | None]:
+) -> tuple[POMDP, Policy, POMDP | None]:
     """The problem in which `policy` acts, the policy, and the true model."""
     found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
     chosen = policy_of(found, policy)

@@ -23,7 +23,7 @@ An action that is not available does nothing, as in Gymnasium's own Taxi: nothin
 step counts, and it pays the least that any available action could have paid, at most 0. So it is never the cheap way to
 sit an episode out. strict=True makes it a ValueError instead.
 
-The draws follow `rhoplan.belief.draws`. The names of an episode's outcomes are what `Belief.update` takes.
+The draws follow `rhoplan.belief_math.sampling`. The names of an episode's outcomes are what `Belief.update` takes.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.belief import Belief
-from rhoplan.belief.draws import draw_state
+from rhoplan.belief_math.sampling import draw_state
 from rhoplan.errors import MissingExtra
 from rhoplan.evaluation.environment import Environment
-from rhoplan.model.pomdp import END, Action, Problem, Visible
+from rhoplan.model.belief import Belief
+from rhoplan.model.pomdp import END, POMDP, Action, Observable
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
 try:
@@ -80,7 +80,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
 
     def __init__(
         self,
-        problem: Problem | str,
+        problem: POMDP | str,
         *,
         observation: str = "outcome",
         reveal_state: bool = False,
@@ -98,13 +98,13 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         self.action_names, self.outcome_names, self.visible_states = _names(self.problem)
         self._action_numbers = {name: number for number, name in enumerate(self.action_names)}
         self._outcome_numbers = {name: number for number, name in enumerate(self.outcome_names, start=1)}
-        self._visible_numbers = {visible: number for number, visible in enumerate(self.visible_states or ())}
+        self._visible_numbers = {observable: number for number, observable in enumerate(self.visible_states or ())}
         self.action_space = spaces.Discrete(len(self.action_names))
         self.observation_space = self._space()
-        self._menus: dict[Visible, dict[str, Action]] = {}
+        self._menus: dict[Observable, dict[str, Action]] = {}
         states = np.zeros((1, len(self.problem.factors)), dtype=np.int64)
         self._world = Environment(self.problem, states, lambda episodes: self.np_random.random(len(episodes)))
-        self._visible: Visible = END
+        self._visible: Observable = END
         self._belief: Belief | None = None
         self._steps: list[tuple[str, str, float]] = []
         self._verdict = "not started"
@@ -165,12 +165,12 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         outcome = spaces.Discrete(1 + len(self.outcome_names))
         if self.problem.listed is not None:
             return outcome
-        visible: spaces.Space[Any]
+        observable: spaces.Space[Any]
         if self.visible_states is None:
-            visible = spaces.Box(-1, LARGEST_NUMBER, _whole_numbers(self.problem).shape, np.int64)
+            observable = spaces.Box(-1, LARGEST_NUMBER, _whole_numbers(self.problem).shape, np.int64)
         else:
-            visible = spaces.Discrete(len(self.visible_states))
-        return spaces.Dict({"outcome": outcome, "visible": visible})
+            observable = spaces.Discrete(len(self.visible_states))
+        return spaces.Dict({"outcome": outcome, "visible": observable})
 
     def _chosen_state(self, options: dict[str, Any]) -> list[int]:
         if unknown := options.keys() - {"state"}:
@@ -233,9 +233,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         return info
 
 
-def make_env(
-    problem: Problem | str, *, cap: int | None = None, **settings: Any
-) -> gymnasium.Env[Observation, np.int64]:
+def make_env(problem: POMDP | str, *, cap: int | None = None, **settings: Any) -> gymnasium.Env[Observation, np.int64]:
     """The environment of `problem`, or of what it names: `diagnosis:n=8` or a model file; with a time limit.
 
     cap: steps after which an episode is truncated, the problem's own by default. settings: those of `ProblemEnv`.
@@ -258,57 +256,57 @@ def register_environments() -> None:
             gymnasium.register(environment_id(name), entry_point="rhoplan.gym:make_env", kwargs={"problem": name})
 
 
-def _problem(problem: Problem | str, parameters: dict[str, object]) -> Problem:
+def _problem(problem: POMDP | str, parameters: dict[str, object]) -> POMDP:
     if isinstance(problem, str):
         for name, value in parameters.items():
             if value is not None:
                 problem = with_parameter(problem, name, str(value))
         return make(problem)
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, POMDP):
         raise TypeError(f"problem must be a Problem or the name of one; it is {problem!r}")
     if parameters:
         raise ValueError(f"'{problem.name}' is built already and takes no parameters ({', '.join(parameters)})")
     return problem
 
 
-def _names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Visible, ...] | None]:
+def _names(problem: POMDP) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Observable, ...] | None]:
     """Names of all actions and of all outcomes, and the visible states that can be reached, END the last of them.
 
     None for the visible states where there are too many; the names are then those of the nearest, and of a dive.
     """
     if problem.listed is not None:
         # Whatever has been done, the menu holds some of the tests and all commits: no need to list what can be done.
-        visibles: list[Visible] = [problem.start]
+        observables: list[Observable] = [problem.start]
         actions, listed = list(problem.listed.everything), True
     else:
-        visibles, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
+        observables, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
     if not listed:
         _whole_numbers(problem)
         actions += _explore(problem, DIVE, deep=True)[1]
     outcomes = dict.fromkeys(outcome for action in actions for outcome in action.outcomes)
     names = tuple(dict.fromkeys(action.name for action in actions))
-    return names, tuple(outcomes), (*visibles, END) if listed else None
+    return names, tuple(outcomes), (*observables, END) if listed else None
 
 
-def _explore(problem: Problem, most: int, *, deep: bool) -> tuple[list[Visible], list[Action], bool]:
+def _explore(problem: POMDP, most: int, *, deep: bool) -> tuple[list[Observable], list[Action], bool]:
     """Up to `most` visible states from the start on, the nearest or the last found first; one action per name and
     outcomes on their menus; and whether these are all states there are."""
     found, known = deque([problem.start]), {problem.start, END}
-    visibles: list[Visible] = []
+    observables: list[Observable] = []
     actions: dict[tuple[str, ...], Action] = {}
-    while found and len(visibles) < most:
-        visible = found.pop() if deep else found.popleft()
-        visibles.append(visible)
-        for action in problem.menu(visible):
+    while found and len(observables) < most:
+        observable = found.pop() if deep else found.popleft()
+        observables.append(observable)
+        for action in problem.menu(observable):
             actions.setdefault((action.name, *action.outcomes), action)
             columns = zip(action.leads_to, action.likelihood.T, strict=True)
             fresh = [v for v, chances in columns if v not in known and chances.any()]
             found += dict.fromkeys(fresh)
             known.update(fresh)
-    return visibles, list(actions.values()), not found
+    return observables, list(actions.values()), not found
 
 
-def _whole_numbers(problem: Problem) -> NDArray[np.int64]:
+def _whole_numbers(problem: POMDP) -> NDArray[np.int64]:
     """The start of `problem` as an array, where visible states can stand for themselves."""
     start = problem.start
     if not isinstance(start, tuple) or not start or not all(isinstance(part, int) for part in start):

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.named import Agent
-from rhoplan.belief.belief import Belief
 from rhoplan.errors import AgentError, WrongKind
 from rhoplan.model import horizon as horizons
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.belief import Belief
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import FunctionPolicy, Policy
 from rhoplan.solutions import Solution
@@ -22,7 +22,7 @@ PolicyLike: TypeAlias = Policy | Planner | BoundAgent | str | Callable[[Belief],
 """A policy, an agent or its name, a planner, or a function from a Belief to the name of an action."""
 
 
-def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
+def policy_of(problem: POMDP, policy: PolicyLike, *, seed: int = 0) -> Policy:
     """The policy that `policy` stands for in `problem`. seed: for planners that sample."""
     if isinstance(policy, Solution):
         return policy.policy
@@ -45,7 +45,7 @@ def policy_of(problem: Problem, policy: PolicyLike, *, seed: int = 0) -> Policy:
     )
 
 
-def with_horizon_of(policy: Policy, problem: Problem, world: Problem | None) -> tuple[Problem, Problem | None]:
+def with_horizon_of(policy: Policy, problem: POMDP, world: POMDP | None) -> tuple[POMDP, POMDP | None]:
     """`problem` and `world` with the horizon of the problem that `policy` was made for."""
     horizon = horizons.horizon_of(policy.problem)
     if horizon is None or horizons.horizon_of(problem) is not None:

@@ -24,7 +24,7 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.policy_writer import write_policy
 from rhoplan.model.horizon import Left, horizon_of, with_horizon
 from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.pomdp import Action, Problem
+from rhoplan.model.pomdp import POMDP, Action
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified import saved
 from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult
@@ -120,7 +120,7 @@ class BlindPolicy(Policy):
 
     value_kind = LOWER_BOUND
 
-    def __init__(self, problem: Problem, always: str, discount: float) -> None:
+    def __init__(self, problem: POMDP, always: str, discount: float) -> None:
         self.problem, self.always, self.discount = problem, always, discount
 
     def action(self, belief: BeliefLike) -> str:
@@ -166,7 +166,7 @@ class Solution(Policy):
     the gap asked for, else what ended the search. result: the solver's own record.
     """
 
-    problem: Problem
+    problem: POMDP
     objective: Objective
     result: SolveResult = field()
     value_kind: str | None = field(default=LOWER_BOUND, init=False)
@@ -285,7 +285,7 @@ class HSVI(Planner):
     memory: float = 4e9
     method: str | None = "points"
 
-    def solve(self, problem: Problem, objective: Objective | None = None) -> Solution:
+    def solve(self, problem: POMDP, objective: Objective | None = None) -> Solution:
         """Bounds on the optimal value of `problem`, and a policy."""
         return solved(
             problem, objective, gap=self.gap, horizon=self.horizon, seconds=self.seconds, memory=self.memory,
@@ -294,7 +294,7 @@ class HSVI(Planner):
 
 
 def solved(
-    problem: Problem,
+    problem: POMDP,
     objective: Objective | None,
     *,
     gap: float,
@@ -320,7 +320,7 @@ def solved(
     return Solution(problem if horizon is None else with_horizon(problem, horizon), aim, found)
 
 
-def derived_policy(problem: Problem, objective: Objective, found: SolveResult) -> Policy:
+def derived_policy(problem: POMDP, objective: Objective, found: SolveResult) -> Policy:
     """A policy for a solution that has none: a blind one where the range of rewards is all that is known.
 
     Where a problem observes and then commits, the value of look-ahead never falls with its horizon; so following it
@@ -348,7 +348,7 @@ def derived_policy(problem: Problem, objective: Objective, found: SolveResult) -
     return PlannedPolicy(problem, Lookahead(best), objective, name="Solution", value_kind=LOWER_BOUND)
 
 
-def load_policy_file(path: Path | str, problem: Problem) -> Policy:
+def load_policy_file(path: Path | str, problem: POMDP) -> Policy:
     """The policy saved in `path`, for the problem that it was made for; with a horizon, its `problem` has it too."""
     if Path(path).suffix.lower() == SARSOP_ENDING:
         raise ProblemError(

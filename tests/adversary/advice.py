@@ -25,7 +25,7 @@ MOST_FOLDED = 4
 """Leaves that go on which are followed to their end by the oracle, for each pathway."""
 
 
-def short(case: Case, problem: rhoplan.Problem) -> rhoplan.Problem:
+def short(case: Case, problem: rhoplan.POMDP) -> rhoplan.POMDP:
     """`problem`, its episodes cut off early where the tests have no end that the oracle could wait for."""
     longest = case.model.longest
     return problem if longest is not None and longest <= 5 else replace(problem, cap=4)

@@ -31,14 +31,14 @@ class Case:
         return Places(self.model)
 
     @property
-    def problem(self) -> rhoplan.Problem:
+    def problem(self) -> rhoplan.POMDP:
         """The model as rhoplan reads it, without anything that was worked out before; some as YAML, most as JSON."""
         return parsed(self.record, language="json" if self.seed % 10 else "yaml")
 
     def dice(self, purpose: str) -> random.Random:
         return random.Random(f"{self.seed} {purpose}")
 
-    def agent(self, rng: random.Random, problem: rhoplan.Problem, most: int = DEEPEST) -> tuple[BoundAgent, Goal]:
+    def agent(self, rng: random.Random, problem: rhoplan.POMDP, most: int = DEEPEST) -> tuple[BoundAgent, Goal]:
         """One of the six agents with random settings, and what the oracle must be told to act like it."""
         name = rng.choice(list(AGENTS))
         unit, discount = rng.choice(["nats", "bits"]), rng.choice([1.0, 1.0, 1.0, 0.95, 0.6])
@@ -107,7 +107,7 @@ def draw_case(seed: int) -> Case:
     return Case(seed, draw_file(seed))
 
 
-def parsed(record: Record, language: str = "json") -> rhoplan.Problem:
+def parsed(record: Record, language: str = "json") -> rhoplan.POMDP:
     text = as_json(record) if language == "json" else as_yaml(record)
     return parse_model(text, file=record["name"], language=language)
 

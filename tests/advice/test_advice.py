@@ -24,7 +24,7 @@ from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
 from rhoplan.errors import EvidenceError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 from serving import PATIENCE
@@ -34,9 +34,11 @@ from strategies import random_case
 def screening(**settings):
     sharp = Test("sharp", 5, ("neg", "pos"), np.array([[0.95, 0.05], [0.1, 0.9]]), repeatable=False)
     blunt = Test("blunt", 1, ("neg", "pos"), np.array([[0.5, 0.5], [0.48, 0.52]]), repeatable=False)
-    commits = (Commit("leave", np.array([0.0, -100.0])), Commit("treat", np.array([-20.0, 0.0])))
+    commits = (Decision("leave", np.array([0.0, -100.0])), Decision("treat", np.array([-20.0, 0.0])))
     prior = np.array([0.8, 0.2])
-    return observe_then_commit("small", ("well", "ill"), tests=(sharp, blunt), commits=commits, prior=prior, **settings)
+    return DiagnosticProblem(
+        name="small", states=("well", "ill"), tests=(sharp, blunt), decisions=commits, prior=prior, **settings
+    )
 
 
 @pytest.mark.parametrize("name", [*WORKED_MODELS, "tiger", "diagnosis"])
@@ -112,7 +114,7 @@ def test_all_tests_respect_orders_groups_and_caps():
     prices = sum(test.cost for test in first) + sum(menu.first_prices[group] for group in groups)
     assert found.cost == pytest.approx(prices)
     assert all_tests(make("four-diseases")).cost == pytest.approx(1 + 6 + 12 + 3 + 8 + 45)
-    assert all_tests(screening(most_tests=0)).run == ()
+    assert all_tests(screening(max_tests=0)).run == ()
 
 
 @pytest.mark.parametrize("name", ["screening-cascade", "tiger", "printer"])
@@ -131,8 +133,10 @@ def test_no_way_of_deciding_beats_the_certified_optimum(name):
 
 
 def test_nothing_lost_is_written_without_a_sign():
-    commits = (Commit("leave", np.array([0.0, -9.0])), Commit("treat", np.array([-9.0, 0.0])))
-    problem = observe_then_commit("sure", ("well", "ill"), tests=(), commits=commits, prior=np.array([1.0, 0.0]))
+    commits = (Decision("leave", np.array([0.0, -9.0])), Decision("treat", np.array([-9.0, 0.0])))
+    problem = DiagnosticProblem(
+        name="sure", states=("well", "ill"), tests=(), decisions=commits, prior=np.array([1.0, 0.0])
+    )
     rows = compare(problem, make_agent("planning", problem, horizon=1), seconds=PATIENCE)
     assert {str(row.loss) for row in rows if row.key in ("commit-now", "cost-only", "asked")} == {"0.0"}
 
@@ -198,9 +202,9 @@ def test_bands_change_where_the_advice_does():
 
 
 def test_there_is_one_band_where_one_tests_however_sure_one_is():
-    commits = (Commit("leave", np.array([0.0, -1e6])), Commit("treat", np.array([-1e6, 0.0])))
+    commits = (Decision("leave", np.array([0.0, -1e6])), Decision("treat", np.array([-1e6, 0.0])))
     truth = Test("truth", 1e-3, ("no", "yes"), np.eye(2), repeatable=False)
-    problem = observe_then_commit("grave", ("well", "ill"), tests=(truth,), commits=commits)
+    problem = DiagnosticProblem(name="grave", states=("well", "ill"), tests=(truth,), decisions=commits)
     (band,) = bands(problem, make_agent("planning", problem))
     assert (band.lower, band.upper, band.action, band.stops) == (0, 1, "truth", False)
 

@@ -131,7 +131,7 @@ def test_a_case_of_dozens_of_tests_goes_on_and_is_kept_and_replayed() -> None:
         again.take(entry)
 
 
-def in_other_words(problem: rhoplan.Problem, dice: random.Random, money: float):
+def in_other_words(problem: rhoplan.POMDP, dice: random.Random, money: float):
     """The same model with tests and states in another order and under other names, in another currency."""
     menu = problem.flat
     states = list(range(len(problem.states)))
@@ -140,14 +140,14 @@ def in_other_words(problem: rhoplan.Problem, dice: random.Random, money: float):
     dice.shuffle(tests)
     named = {test.name: f"other-{place}" for place, test in enumerate(tests)}
     names = {commit.name: f"end-{place}" for place, commit in enumerate(menu.commits)}
-    other = rhoplan.observe_then_commit(
-        "other",
-        tuple(f"state-{place}" for place in range(len(states))),
+    other = rhoplan.DiagnosticProblem(
+        name="other",
+        states=tuple(f"state-{place}" for place in range(len(states))),
         tests=tuple(
             replace(test, name=named[test.name], cost=test.cost * money, likelihood=test.likelihood[states])
             for test in tests
         ),
-        commits=tuple(rhoplan.Commit(names[c.name], c.reward[states] * money) for c in menu.commits),
+        decisions=tuple(rhoplan.Decision(names[c.name], c.reward[states] * money) for c in menu.commits),
         prior=problem.prior[states],
     )
     assert isinstance(other.menu, FlatMenu)

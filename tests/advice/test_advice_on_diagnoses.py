@@ -16,9 +16,9 @@ from rhoplan.advice.pathway import looked_for, pathway
 from rhoplan.advice.variations import parameters, with_values
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import evaluate, simulate
-from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import observe_all
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
 
@@ -77,7 +77,7 @@ def test_subtypes_that_are_all_alike_change_nothing_in_the_report() -> None:
     assert "disease (silent)" in second
 
 
-def by_hand(problem: Problem, given: list[tuple[str, str]]) -> float:
+def by_hand(problem: POMDP, given: list[tuple[str, str]]) -> float:
     """The chance of disease by summing over states."""
     joint = problem.prior.copy()
     for name, outcome in given:

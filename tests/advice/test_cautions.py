@@ -14,7 +14,7 @@ from rhoplan.advice.idle import idle_tests
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.present.content import check_reportable
 from rhoplan.problems.registry import PROBLEMS, WORKED_MODELS, make
 from serving import PATIENCE
@@ -28,13 +28,13 @@ def test_of(name, cost, first, second, **rules):
 
 test_of.__test__ = False
 
-COMMITS = (Commit("leave", np.array([0.0, -100.0])), Commit("treat", np.array([-20.0, 0.0])))
+COMMITS = (Decision("leave", np.array([0.0, -100.0])), Decision("treat", np.array([-20.0, 0.0])))
 SHARP, BLUNT = test_of("sharp", 5, 0.05, 0.9), test_of("blunt", 1, 0.5, 0.52)
 
 
 def problem_of(*tests, commits=COMMITS, prior=(0.8, 0.2), **settings):
-    return observe_then_commit(
-        "small", ("well", "ill"), tests=tests, commits=commits, prior=np.array(prior), **settings
+    return DiagnosticProblem(
+        name="small", states=("well", "ill"), tests=tests, decisions=commits, prior=np.array(prior), **settings
     )
 
 
@@ -120,7 +120,7 @@ def test_an_idle_test_can_still_choose_what_to_test_next():
     problem = problem_of(sort, dear, prior=(0.93, 0.07), commits=COMMITS)
     plan = GraphPolicy(graph := Graph(problem), make_agent("planning", problem, horizon=2))
     plan.settle(np.array([graph.root]))
-    first = graph.menus[graph.visible[graph.root]].going[int(plan.choice[graph.root])].name
+    first = graph.menus[graph.observable[graph.root]].going[int(plan.choice[graph.root])].name
     assert first == "sort"
     assert "runs it all the same" in found(problem, "planning", horizon=2)["idle test", "sort"]
 

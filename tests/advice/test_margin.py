@@ -50,13 +50,13 @@ def two_tests(second_cost: float = 5.0, *, scale: float = 1.0, names: tuple[str,
         for name, cost in zip(names, (5.0, second_cost), strict=True)
     )
     commits = (
-        rhoplan.Commit("leave", scale * np.array([0.0, -100.0])),
-        rhoplan.Commit("treat", scale * np.array([-60.0, 0.0])),
+        rhoplan.Decision("leave", scale * np.array([0.0, -100.0])),
+        rhoplan.Decision("treat", scale * np.array([-60.0, 0.0])),
     )
     prior = np.array([0.6, 0.4])
     # One test at most: else both are run whatever comes first, and their order hardly matters.
-    return rhoplan.observe_then_commit(
-        "two", ("well", "ill"), tests=tests, commits=commits, prior=prior, most_tests=1, unit="EUR"
+    return rhoplan.DiagnosticProblem(
+        name="two", states=("well", "ill"), tests=tests, decisions=commits, prior=prior, max_tests=1, unit="EUR"
     )
 
 
@@ -101,8 +101,10 @@ def test_nought_leaves_only_exact_ties():
 
 def test_gains_and_losses_that_cancel_do_not_make_every_difference_large():
     """The value of stopping is 0, what is won and lost is not: 0.02 is little beside it."""
-    commits = (rhoplan.Commit("left", np.array([10.0, -10.0])), rhoplan.Commit("right", np.array([-10.02, 9.98])))
-    problem = rhoplan.observe_then_commit("even", ("a", "b"), tests=(), commits=commits, prior=np.array([0.5, 0.5]))
+    commits = (rhoplan.Decision("left", np.array([10.0, -10.0])), rhoplan.Decision("right", np.array([-10.02, 9.98])))
+    problem = rhoplan.DiagnosticProblem(
+        name="even", states=("a", "b"), tests=(), decisions=commits, prior=np.array([0.5, 0.5])
+    )
     found = beside(problem)
     assert found.stop.value == 0.0
     assert found.about_as_good
@@ -119,8 +121,10 @@ def test_more_than_two_that_are_as_close_are_counted():
 
 
 def test_with_nothing_else_to_do_the_words_say_so():
-    commits = (rhoplan.Commit("go", np.array([1.0, 2.0])),)
-    problem = rhoplan.observe_then_commit("one", ("a", "b"), tests=(), commits=commits, prior=np.array([0.5, 0.5]))
+    commits = (rhoplan.Decision("go", np.array([1.0, 2.0])),)
+    problem = rhoplan.DiagnosticProblem(
+        name="one", states=("a", "b"), tests=(), decisions=commits, prior=np.array([0.5, 0.5])
+    )
     found = beside(problem)
     assert (found.runner_up, found.margin, found.about_as_good) == (None, math.inf, False)
     assert found.beside == "there is nothing else to do"

@@ -16,9 +16,9 @@ from rhoplan.advice.pathway import Leaf, Step, pathway, totals
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model
+from rhoplan.model.situation import observe_all
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.telling import as_mermaid, as_text
 from rhoplan.problems.registry import WORKED_MODELS, make

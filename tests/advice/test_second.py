@@ -8,7 +8,7 @@ import pytest
 import rhoplan
 from rhoplan.advice import second
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.diagnostic import Commit, observe_then_commit
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -18,11 +18,13 @@ def test_it_disagrees_where_another_commit_is_worth_more_by_more_than_rounding(
 ) -> None:
     """More: what the other commit is worth more, as a share of the largest reward."""
     commits = (
-        Commit("leave", scale * np.array([0.5, 0.5])),
-        Commit("treat", scale * np.array([1.0, 2 * more])),
+        Decision("leave", scale * np.array([0.5, 0.5])),
+        Decision("treat", scale * np.array([1.0, 2 * more])),
     )
     found = {LEARNED: {"second_opinion": {"model": {"tests": []}, "rows": []}}}
-    problem: rhoplan.Problem = observe_then_commit("p", ("well", "ill"), tests=(), commits=commits, details=found)
+    problem: rhoplan.POMDP = DiagnosticProblem(
+        name="p", states=("well", "ill"), tests=(), decisions=commits, details=found
+    )
     monkeypatch.setattr(second, "chances", lambda kept, outcomes: np.array([[0.5, 0.5]]))
     told = second.second_opinion(problem, (), "leave")
     assert told is not None

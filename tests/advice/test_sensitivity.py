@@ -17,10 +17,10 @@ from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.fitting import size_of
 from rhoplan.agents.planned import decide
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
 from weak import weak_tests
@@ -29,8 +29,10 @@ from weak import weak_tests
 def perfect(cost=1.0):
     """One test that tells the truth: worth 10 before its cost where both states are equally likely."""
     truth = Test("truth", cost, ("no", "yes"), np.eye(2), repeatable=False)
-    commits = (Commit("leave", np.array([0.0, -20.0])), Commit("treat", np.array([-20.0, 0.0])))
-    return observe_then_commit("perfect", ("well", "ill"), tests=(truth,), commits=commits, prior=np.array([0.5, 0.5]))
+    commits = (Decision("leave", np.array([0.0, -20.0])), Decision("treat", np.array([-20.0, 0.0])))
+    return DiagnosticProblem(
+        name="perfect", states=("well", "ill"), tests=(truth,), decisions=commits, prior=np.array([0.5, 0.5])
+    )
 
 
 def by_name(problem, agent, **settings):
@@ -100,8 +102,8 @@ def test_likelihoods_flip_too_and_rows_keep_summing_to_one():
     problem = perfect()
     truth = problem.flat.tests[0]
     rough = dataclasses.replace(truth, likelihood=np.array([[0.9, 0.1], [0.1, 0.9]]))
-    model = observe_then_commit(
-        "rough", problem.states, tests=(rough,), commits=problem.flat.commits, prior=problem.prior
+    model = DiagnosticProblem(
+        name="rough", states=problem.states, tests=(rough,), decisions=problem.flat.commits, prior=problem.prior
     )
     flip = by_name(model, make_agent("planning", model))["likelihood.truth.ill.yes"]
     # worth 20 * (0.9 + x) / 2 - 10 - 1 = 0 at x = 0.2
@@ -221,11 +223,11 @@ def test_every_parameter_has_an_id_of_its_own_and_words_for_people() -> None:
 
 
 def test_ids_differ_whatever_things_are_called() -> None:
-    problem = observe_then_commit(
-        "points",
-        ("b.c", "c"),
+    problem = DiagnosticProblem(
+        name="points",
+        states=("b.c", "c"),
         tests=(),
-        commits=tuple(Commit(name, np.array([1.0, -1.0])) for name in ("a", "a.b")),
+        decisions=tuple(Decision(name, np.array([1.0, -1.0])) for name in ("a", "a.b")),
     )
     found = [parameter.id for parameter in parameters(problem, make_agent("planning", problem))]
     assert sorted(set(found)) == sorted(found)
@@ -301,14 +303,14 @@ def test_distance_is_relative_and_of_probabilities_in_odds() -> None:
 def test_a_giant_loss_elsewhere_does_not_hide_a_flip() -> None:
     """A rival 2e13 below the others made differences of 1e4 look like rounding: a flip was said not to exist."""
     rows = np.array([[0.25, 0.75], [2 / 3, 1 / 3], [1 / 13, 12 / 13]])
-    problem = observe_then_commit(
-        "giant",
-        ("rare", "usual", "other"),
+    problem = DiagnosticProblem(
+        name="giant",
+        states=("rare", "usual", "other"),
         prior=np.array([4e-14, 1 - 1e-9 - 4e-14, 1e-9]),
         tests=(Test("t", 0.015, ("n", "p"), rows),),
-        commits=(
-            Commit("go", np.array([-9e15, 14.5, -9.5])),
-            Commit("no", np.array([-26.5, -2e13, 6.0])),
+        decisions=(
+            Decision("go", np.array([-9e15, 14.5, -9.5])),
+            Decision("no", np.array([-26.5, -2e13, 6.0])),
         ),
     )
     agent = make_agent("efe", problem, horizon=1, unit="bits")
@@ -321,12 +323,12 @@ def test_a_giant_loss_elsewhere_does_not_hide_a_flip() -> None:
     for value, expected in ((edge.before, "go"), (edge.beyond, "t")):
         assert value is not None
         rest = problem.prior[:2] / problem.prior[:2].sum() * (1 - value)
-        other = observe_then_commit(
-            "other",
-            problem.states,
+        other = DiagnosticProblem(
+            name="other",
+            states=problem.states,
             prior=np.append(rest, value),
             tests=problem.flat.tests,
-            commits=problem.flat.commits,
+            decisions=problem.flat.commits,
         )
         assert decide(other, agent).choice == expected
 

@@ -17,10 +17,10 @@ from rhoplan.advice.replay import replay
 from rhoplan.advice.start import start_words, started
 from rhoplan.advice.thresholds import thresholds
 from rhoplan.agents.agent import make_adviser
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import EvidenceError, ModelFileError
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import observe_all
 from rhoplan.problems.registry import make
 
 TWO = """
@@ -42,11 +42,11 @@ horizon: 3
 """
 
 
-def two() -> Problem:
+def two() -> POMDP:
     return parse_model(TWO)
 
 
-def new_case(problem: Problem, **start: Any) -> Case:
+def new_case(problem: POMDP, **start: Any) -> Case:
     return Case(problem, make_adviser(problem), **start)
 
 

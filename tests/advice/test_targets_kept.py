@@ -19,7 +19,7 @@ from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
 from rhoplan.io.constraints import read_targets
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.constrained import AdditiveCriterion, ColumnGeneration, Constraint, Mixture
 from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
@@ -27,7 +27,7 @@ from rhoplan.problems.registry import WORKED_MODELS, make
 CASCADE = make("screening-cascade")
 
 
-def kept(problem: Problem = CASCADE, *, minimise: str = "cost", **given: object) -> Answer:
+def kept(problem: POMDP = CASCADE, *, minimise: str = "cost", **given: object) -> Answer:
     named = {name.replace("_", "-"): value for name, value in given.items()}
     positive = problem.details.get("positive")
     return meet(problem, read_targets(named, problem.diagnoses, positive), minimise=minimise)

@@ -23,7 +23,7 @@ from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.batch import ParameterBatch
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import WORKED_MODELS, make
@@ -45,7 +45,7 @@ def small() -> Weigher:
     return weigher_of(parse_model(SMALL))
 
 
-def weigher_of(problem: Problem, **settings: float) -> Weigher:
+def weigher_of(problem: POMDP, **settings: float) -> Weigher:
     return Weigher(problem, make_adviser(problem, **settings))
 
 

@@ -79,7 +79,9 @@ def test_a_price_that_is_none_is_refused(text: str, message: str) -> None:
 def test_a_price_of_a_problem_is_checked() -> None:
     menu = parse_model(MODEL).flat
     with pytest.raises(ProblemError, match="price of information"):
-        rhoplan.observe_then_commit("x", ("well", "ill"), tests=menu.tests, commits=menu.commits, price=-1.0)
+        rhoplan.DiagnosticProblem(
+            name="x", states=("well", "ill"), tests=menu.tests, decisions=menu.commits, price=-1.0
+        )
     with pytest.raises(AgentError, match="no agent"):
         make_adviser(parse_model(MODEL), "nobody")
 

@@ -98,7 +98,7 @@ def test_the_paper_s_agents_are_these() -> None:
 
 @pytest.mark.parametrize("problem", [TIGER, ROCKS, *check.PROBLEMS], ids=lambda problem: problem.name)
 @pytest.mark.parametrize("weight", [0.0, 2.0])
-def test_parts_of_a_value_add_up_to_what_exact_look_ahead_says(problem: rhoplan.Problem, weight: float) -> None:
+def test_parts_of_a_value_add_up_to_what_exact_look_ahead_says(problem: rhoplan.POMDP, weight: float) -> None:
     graph = Graph(problem)
     agent = make_agent("planning-ig", problem, weight=weight, horizon=2, planner="exact", discount=0.9)
     policy = GraphPolicy(graph, agent)
@@ -106,8 +106,8 @@ def test_parts_of_a_value_add_up_to_what_exact_look_ahead_says(problem: rhoplan.
     plan = Plan(graph, agent.objective.rho, discount=0.9)
     for node in (graph.root, *graph.next[graph.root][graph.next[graph.root] >= 0][:3].tolist()):
         _, going, later = plan.action_values(np.array([node]), 2)
-        menu = graph.menus[graph.visible[node]]
-        ends = graph.ending_rewards(np.array([node]), int(graph.visible[node]))[0]
+        menu = graph.menus[graph.observable[node]]
+        ends = graph.ending_rewards(np.array([node]), int(graph.observable[node]))[0]
         told = action_values(policy, node)
         assert [one.name for one in told] == [action.name for action in (*menu.going, *menu.ending)]
         for place, one in enumerate(told):

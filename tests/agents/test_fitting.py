@@ -17,16 +17,16 @@ CHAIN = {k: (f"t{k - 1}",) for k in range(1, 30)}
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3])
-@pytest.mark.parametrize("rules", [{}, {"most_tests": 2}, {"budget": 4.0}, {"after": {1: ("t0",), 2: ("t0",)}}])
+@pytest.mark.parametrize("rules", [{}, {"max_tests": 2}, {"budget": 4.0}, {"after": {1: ("t0",), 2: ("t0",)}}])
 def test_count_is_the_size_of_the_graph_where_rules_are_few(horizon: int, rules: dict[str, object]) -> None:
     problem = weak_tests(6, **rules)
     graph = Graph(problem)
     Plan(graph, Information(1.0)).values(np.array([graph.root]), horizon)
     counted = size_of(problem, horizon)
-    assert counted.menus >= len(graph.visibles)
+    assert counted.menus >= len(graph.observables)
     assert counted.nodes >= graph.size
-    if rules in ({}, {"most_tests": 2}):
-        assert (counted.menus, counted.nodes) == (len(graph.visibles), graph.size)
+    if rules in ({}, {"max_tests": 2}):
+        assert (counted.menus, counted.nodes) == (len(graph.observables), graph.size)
 
 
 def test_orders_are_counted_where_they_matter() -> None:
@@ -90,7 +90,7 @@ def test_what_just_fits_is_planned_as_asked_and_else_with_what_fits() -> None:
 
 
 def test_a_test_more_takes_of_every_node_what_the_graph_says() -> None:
-    def node_bytes(problem: rhoplan.Problem) -> float:
+    def node_bytes(problem: rhoplan.POMDP) -> float:
         return replace(size_of(problem, 2), menus=0.0, nodes=1.0).bytes
 
     few, many = weak_tests(10), weak_tests(60)

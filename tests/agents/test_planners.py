@@ -228,7 +228,7 @@ def test_agents_are_objective_and_planner() -> None:
 
 
 @pytest.mark.parametrize("problem", SMALL, ids=lambda problem: problem.name)
-def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.Problem) -> None:
+def test_problems_that_promises_are_checked_on_are_sound(problem: rhoplan.POMDP) -> None:
     check_problem(problem)
     if problem.listed is not None:  # the two doors are each other's mirror image, or there would be no ties
         left, right = problem.flat.commits
@@ -262,7 +262,7 @@ class Broken(rhoplan.Planner):
     name: ClassVar[str] = "broken"
     bend: Bend = unbent
 
-    def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Policy:
+    def solve(self, problem: rhoplan.POMDP, objective: rhoplan.Objective | None = None) -> Policy:
         return Bent(rhoplan.Lookahead(2).solve(problem, objective), self.bend)
 
 
@@ -288,7 +288,7 @@ def test_broken_promises_are_reported() -> None:
 
 def test_choices_that_change_are_reported() -> None:
     class Fickle(Broken):
-        def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Policy:
+        def solve(self, problem: rhoplan.POMDP, objective: rhoplan.Objective | None = None) -> Policy:
             names = iter(range(10_000))
             policy = rhoplan.FunctionPolicy(problem, lambda held: held.actions[next(names) // 2 % len(held.actions)])
             return policy
@@ -303,7 +303,7 @@ def test_a_policy_that_differs_on_a_graph_is_reported() -> None:
             return rhoplan.FunctionPolicy(graph.problem, lambda held: held.actions[-1]).on(graph)
 
     class Graphic(Broken):
-        def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Policy:
+        def solve(self, problem: rhoplan.POMDP, objective: rhoplan.Objective | None = None) -> Policy:
             return Other(rhoplan.Lookahead(2).solve(problem, objective), unbent)
 
     with pytest.raises(AgentError, match="must do the same on a graph as belief by belief"):
@@ -320,7 +320,7 @@ def test_meddling_with_the_problem_is_reported() -> None:
 
 def test_other_broken_promises_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     class Nothing(Broken):
-        def solve(self, problem: rhoplan.Problem, objective: rhoplan.Objective | None = None) -> Any:
+        def solve(self, problem: rhoplan.POMDP, objective: rhoplan.Objective | None = None) -> Any:
             return "listen"
 
     class Nameless(Broken):
@@ -365,7 +365,7 @@ def test_searches_look_as_far_as_they_say(planner: str, beyond: int, monkeypatch
     depths: list[int] = []
 
     class Noted(tree_search.TreeSearch):
-        def __init__(self, problem: rhoplan.Problem, settings: Any, **aim: Any) -> None:
+        def __init__(self, problem: rhoplan.POMDP, settings: Any, **aim: Any) -> None:
             depths.append(settings.depth)
             super().__init__(problem, settings, **aim)
 

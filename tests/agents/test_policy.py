@@ -11,7 +11,7 @@ import rhoplan
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy, action_values, in_order
 from rhoplan.agents.agent import make_agent
-from rhoplan.belief.situation import observe_all
+from rhoplan.model.situation import observe_all
 
 TIGER = rhoplan.make("tiger")
 
@@ -37,7 +37,7 @@ def test_actions_that_differ_by_less_than_the_gains_in_them_keep_their_order() -
     """Opening a door is 10 or -100: a difference of 1e-11 between plans that come to nearly 0 is rounding."""
     listen = TIGER.flat.tests[0]
     twins = replace(listen, name="first"), replace(listen, name="second")
-    problem = rhoplan.observe_then_commit("twins", TIGER.states, tests=twins, commits=TIGER.flat.commits)
+    problem = rhoplan.DiagnosticProblem(name="twins", states=TIGER.states, tests=twins, decisions=TIGER.flat.commits)
     graph = Graph(problem)
     policy = GraphPolicy(graph, make_agent("planning", problem, horizon=2))
     values = {"first": 0.0, "second": 1e-11}

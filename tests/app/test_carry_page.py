@@ -14,7 +14,7 @@ from coded import CODED
 from rhoplan.advice.carried import carry
 from rhoplan.agents.agent import make_adviser
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.carry.card import card_page, make_card
 from rhoplan.present.carry.page import carried_page
 from rhoplan.present.origin import origin_of
@@ -148,7 +148,7 @@ def test_odd_names_are_text(open_plan: Open) -> None:
     ]
 
 
-def long_names() -> Problem:
+def long_names() -> POMDP:
     """A model whose names fill lines."""
     long = "a rather long name of something that somebody wants to see written out in full on every page"
     tests = "\n".join(

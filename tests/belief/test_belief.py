@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rhoplan
 from rhoplan import END, Belief, EvidenceError, Factor, RhoplanError, WrongKind
-from rhoplan.belief.belief import as_belief
+from rhoplan.model.belief import as_belief
 from strategies import Case, cases
 
 TIGER = rhoplan.make("tiger")
@@ -34,15 +34,15 @@ SUBTYPES = rhoplan.loads(
 )
 
 
-def tied() -> rhoplan.Problem:
+def tied() -> rhoplan.POMDP:
     """Two factors with a joint distribution, one block, and one that stands alone."""
     factors = [Factor(name, ("no", "yes"), np.array([0.5, 0.5])) for name in ("pump", "valve", "seal")]
     joint = [rhoplan.JointPrior(("pump", "valve"), np.array([0.4, 0.1, 0.2, 0.3]))]
     ends = [
-        rhoplan.PartedAction(f"fix-{one.name}", (END,), (rhoplan.Part((one.name,), np.array([0.0, 1.0])),))
+        rhoplan.FactoredAction(f"fix-{one.name}", (END,), (rhoplan.LocalModel((one.name,), np.array([0.0, 1.0])),))
         for one in factors
     ]
-    return rhoplan.joined_problem("tied", factors, start="here", menus={"here": ends}, joint=joint)
+    return rhoplan.FactoredProblem("tied", factors, start="here", menus={"here": ends}, joint=joint)
 
 
 def test_bayes_rule() -> None:
@@ -202,8 +202,8 @@ def test_a_belief_shows_itself_briefly() -> None:
     assert repr(TIGER.belief()) == "Belief(tiger-left 50.0%, tiger-right 50.0%)"
     assert len(repr(rhoplan.make("chest-pain"))) < 80
     html = (
-        rhoplan.observe_then_commit(
-            "signs", ("<a>", "b"), tests=(), commits=(rhoplan.Commit("A", np.array([1.0, 0.0])),)
+        rhoplan.DiagnosticProblem(
+            name="signs", states=("<a>", "b"), tests=(), decisions=(rhoplan.Decision("A", np.array([1.0, 0.0])),)
         )
         .belief()
         ._repr_html_()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import MOST_NAMED, available, branch, initial, observe, observe_all
 from rhoplan.errors import EvidenceError, ImpossibleEvidence
+from rhoplan.model.situation import MOST_NAMED, available, branch, initial, observe, observe_all
 from test_underflow import sharp
 
 
@@ -33,9 +33,9 @@ def test_an_outcome_that_cannot_be_is_no_branch_and_no_evidence() -> None:
 @pytest.mark.parametrize(("count", "more"), [(MOST_NAMED, ""), (MOST_NAMED + 1, " and 1 more")])
 def test_an_error_names_so_many_outcomes_and_counts_the_others(count: int, more: str) -> None:
     names = tuple(f"o{place}" for place in range(count))
-    problem = rhoplan.observe_then_commit(
-        "wide", ("a", "b"), tests=(rhoplan.Test("look", 1.0, names, np.full((2, count), 1 / count)),),
-        commits=(rhoplan.Commit("A", np.array([1.0, 0.0])),),
+    problem = rhoplan.DiagnosticProblem(
+        name="wide", states=("a", "b"), tests=(rhoplan.Test("look", 1.0, names, np.full((2, count), 1 / count)),),
+        decisions=(rhoplan.Decision("A", np.array([1.0, 0.0])),),
     )  # fmt: skip
     with pytest.raises(EvidenceError) as told:
         observe(problem, initial(problem), "look", "other")

@@ -7,24 +7,24 @@ import rhoplan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
-from rhoplan.belief.information import FLOOR, update
-from rhoplan.belief.situation import Situation, initial, observe, observe_all
+from rhoplan.belief_math.information import FLOOR, update
+from rhoplan.model.situation import Situation, initial, observe, observe_all
 from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
 
-def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhoplan.Problem:
+def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhoplan.POMDP:
     """Two states and a repeatable test that errs with probability `error`."""
     rows = np.array([[1 - error, error], [error, 1 - error]])
-    return rhoplan.observe_then_commit(
-        "sharp",
-        ("a", "b"),
+    return rhoplan.DiagnosticProblem(
+        name="sharp",
+        states=("a", "b"),
         prior=np.array([1 - prior, prior]),
         tests=(rhoplan.Test("look", 0.01, ("like-a", "like-b"), rows),),
-        commits=(rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0]))),
+        decisions=(rhoplan.Decision("A", np.array([1.0, -9.0])), rhoplan.Decision("B", np.array([-9.0, 1.0]))),
     )
 
 
-def seen(problem: rhoplan.Problem, *counts: tuple[str, int]) -> Situation:
+def seen(problem: rhoplan.POMDP, *counts: tuple[str, int]) -> Situation:
     test = problem.flat.tests[0].name
     return observe_all(problem, [(test, outcome) for outcome, count in counts for _ in range(count)])
 
@@ -66,11 +66,11 @@ def test_the_smallest_prior_there_is_comes_back() -> None:
 
 def test_what_evidence_rules_out_stays_ruled_out() -> None:
     rows = np.array([[1.0, 0.0], [1e-200, 1 - 1e-200], [0.5, 0.5]])
-    problem = rhoplan.observe_then_commit(
-        "certain",
-        ("a", "b", "c"),
+    problem = rhoplan.DiagnosticProblem(
+        name="certain",
+        states=("a", "b", "c"),
         tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),),
-        commits=(rhoplan.Commit("A", np.zeros(3)),),
+        decisions=(rhoplan.Decision("A", np.zeros(3)),),
     )
 
     situation = observe_all(problem, [("look", "x")] * 3 + [("look", "y")])
@@ -82,23 +82,23 @@ def test_what_evidence_rules_out_stays_ruled_out() -> None:
         observe(sharp_zero(), observe_all(sharp_zero(), [("look", "x")]), "look", "y")
 
 
-def sharp_zero() -> rhoplan.Problem:
-    return rhoplan.observe_then_commit(
-        "zero",
-        ("a", "b"),
+def sharp_zero() -> rhoplan.POMDP:
+    return rhoplan.DiagnosticProblem(
+        name="zero",
+        states=("a", "b"),
         tests=(rhoplan.Test("look", 0.01, ("x", "y"), np.eye(2)),),
-        commits=(rhoplan.Commit("A", np.zeros(2)),),
+        decisions=(rhoplan.Decision("A", np.zeros(2)),),
     )
 
 
 def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
     """Only the state that is all but excluded can show it: then it is the truth."""
     rows = np.array([[1.0, 0.0, 0.0], [1e-170, 0.5, 0.5]])
-    problem = rhoplan.observe_then_commit(
-        "proof",
-        ("a", "b"),
+    problem = rhoplan.DiagnosticProblem(
+        name="proof",
+        states=("a", "b"),
         tests=(rhoplan.Test("look", 0.01, ("x", "y", "z"), rows),),
-        commits=(rhoplan.Commit("A", np.zeros(2)),),
+        decisions=(rhoplan.Decision("A", np.zeros(2)),),
     )
 
     situation = observe_all(problem, [("look", "x")] * 2 + [("look", "y")])
@@ -142,10 +142,8 @@ def test_search_keeps_a_state_that_is_possible_as_the_update_does(change: bool) 
     still = np.eye(2) if not change else np.array([[1 - 1e-12, 1e-12], [1e-12, 1 - 1e-12]])
     rows = np.array([[1 - 1e-200, 1e-200], [1e-200, 1 - 1e-200]])
     action = rhoplan.Action("look", np.zeros(2), rows, ("a", "b"), ("on",) * 2, transition=still if change else None)
-    model = SearchModel(
-        rhoplan.Problem("sharp", (rhoplan.Factor("f", ("s", "t"), rows[0]),), "on", lambda _: (action,))
-    )
-    model.explore(model.table.observable("on"))
+    model = SearchModel(rhoplan.POMDP("sharp", (rhoplan.Factor("f", ("s", "t"), rows[0]),), "on", lambda _: (action,)))
+    model.explore(model.table.observable_id("on"))
     belief, scratch, wanted = np.array([0.5, 0.5]), np.empty(6), np.array([[0.5, 0.5]])
     for outcome in (0, 0, 0, 1, 1, 1, 0):
         kernels.update(model.arrays, 0, outcome, belief, 0, belief, 0, scratch)
@@ -157,13 +155,13 @@ def test_search_keeps_a_state_that_is_possible_as_the_update_does(change: bool) 
 def test_a_world_that_the_model_all_but_excludes() -> None:
     """The only result that comes has a chance of 1e-330 under the model: below any float, and not impossible."""
     rows = np.array([[1.0, 0.0], [1.0 - 1e-10, 1e-10]])
-    commits = (rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0])))
-    parts = {"states": ("a", "b"), "commits": commits}
-    model = rhoplan.observe_then_commit(
-        "model", tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),), prior=np.array([1.0, 1e-320]), **parts
+    commits = (rhoplan.Decision("A", np.array([1.0, -9.0])), rhoplan.Decision("B", np.array([-9.0, 1.0])))
+    parts = {"states": ("a", "b"), "decisions": commits}
+    model = rhoplan.DiagnosticProblem(
+        name="model", tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),), prior=np.array([1.0, 1e-320]), **parts
     )
-    world = rhoplan.observe_then_commit(
-        "world",
+    world = rhoplan.DiagnosticProblem(
+        name="world",
         tests=(rhoplan.Test("look", 0.01, ("x", "y"), np.array([[1.0, 0.0], [0.0, 1.0]])),),
         prior=np.array([0.0, 1.0]),
         **parts,

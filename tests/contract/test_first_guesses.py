@@ -117,7 +117,7 @@ def batched(arrays: list[Any]) -> list[Any]:
     return [one[None] for one in jaxed(arrays)]
 
 
-def same(problem: rhoplan.Problem) -> bool:
+def same(problem: rhoplan.POMDP) -> bool:
     """Whether it is the problem of A, B, C and D, to the digits of single precision."""
     whole = rhoplan.from_pymdp(A, B, C, D, states=["home", "away"])
     pairs = list(zip(problem.menu(problem.start), whole.menu(whole.start), strict=True))

@@ -27,7 +27,7 @@ class Made:
     """How a policy of a problem is made, and what it offers. has: of `action_values`, `value` and `save`."""
 
     name: str
-    make: Callable[[rp.Problem], Any]
+    make: Callable[[rp.POMDP], Any]
     has: str = "action_values value save"
     problem: str = "tiger"
     samples: bool = False
@@ -39,7 +39,7 @@ def cautious(belief: rp.Belief) -> str:
     return "open-right" if belief["tiger-left"] > 0.5 else "open-left"
 
 
-def blind(problem: rp.Problem) -> rp.Policy:
+def blind(problem: rp.POMDP) -> rp.Policy:
     """What is left where the solver had no time: nothing but the range of rewards."""
     return rp.solve(problem, method="points", seconds=1e-9).policy
 
@@ -73,7 +73,7 @@ POLICIES = (
 every_policy = pytest.mark.parametrize("made", POLICIES, ids=lambda made: made.name)
 
 
-def beliefs_near_the_start(problem: rp.Problem, policy: rp.Policy, most: int = 12) -> list[rp.Belief]:
+def beliefs_near_the_start(problem: rp.POMDP, policy: rp.Policy, most: int = 12) -> list[rp.Belief]:
     """Beliefs that following the policy leads to."""
     found, place = [policy.problem.belief()], 0
     while place < len(found) < most:

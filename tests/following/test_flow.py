@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import END, Action, Factor, Problem
+from rhoplan import END, POMDP, Action, Factor
 from rhoplan._old import followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.model.worlds import in_names_of
 from rhoplan.present.content import make_report
 
@@ -31,14 +31,14 @@ class Episode:
     cut: bool
 
 
-def episodes(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> Iterator[Episode]:
+def episodes(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> Iterator[Episode]:
     """Every episode with its probability: hidden states, outcomes and changes of state are listed one by one."""
     graph = Graph(problem)
     policy = GraphPolicy(graph, agent)
 
     def choices(situation: Situation) -> list[tuple[float, Action]]:
         node = graph.node(situation)
-        menu = graph.menus[graph.visible[node]]
+        menu = graph.menus[graph.observable[node]]
         ending, going = policy.probabilities(np.array([node]))
         pairs = [(float(p), menu.ending[i]) for i, p in enumerate(ending[0]) if p > 0]
         return pairs + [(float(p), menu.going[i]) for i, p in enumerate(going[0]) if p > 0]
@@ -50,7 +50,7 @@ def episodes(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> I
             yield Episode(chance, paid, faded, tests, steps, True)
             return
         for share, mine in choices(situation):
-            action = next(one for one in world.menu(situation.visible) if one.name == mine.name)
+            action = next(one for one in world.menu(situation.observable) if one.name == mine.name)
             state = states[action.factor]
             reward = float(action.reward[state])
             now, later = paid + reward, faded + world.discount**steps * reward
@@ -76,7 +76,7 @@ def episodes(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> I
             yield from follow(initial(problem), states, chance, 0.0, 0.0, 0, 0)
 
 
-def assert_alike(problem: Problem, agent: BoundAgent, cap: int, world: Problem | None = None) -> rhoplan.Score:
+def assert_alike(problem: POMDP, agent: BoundAgent, cap: int, world: POMDP | None = None) -> rhoplan.Score:
     listed = list(episodes(problem, agent, in_names_of(problem, world) if world else problem, cap))
     score = rhoplan.evaluate(problem, agent, world=world, max_steps=cap)
     mean = math.fsum(e.probability * e.reward for e in listed)
@@ -128,21 +128,21 @@ def test_another_world_pays_and_answers(spec: str, world: str, cap: int) -> None
     assert assert_alike(problem, make_agent("efe", problem, horizon=2), cap, other).reward != mine.reward
 
 
-def changed(problem: Problem) -> Problem:
+def changed(problem: POMDP) -> POMDP:
     """The same problem with other chances at the start, and rewards that are half as large."""
     factors = tuple(replace(f, prior=(f.prior + f.prior[::-1] * 2) / 3) for f in problem.factors)
     menu = problem.menu
     halved = {}
 
-    def other(visible: object) -> tuple[Action, ...]:
-        if visible not in halved:
-            halved[visible] = tuple(replace(action, reward=action.reward / 2) for action in menu(visible))
-        return halved[visible]
+    def other(observable: object) -> tuple[Action, ...]:
+        if observable not in halved:
+            halved[observable] = tuple(replace(action, reward=action.reward / 2) for action in menu(observable))
+        return halved[observable]
 
     return replace(problem, name="changed", factors=factors, menu=other)
 
 
-def restarting_tiger(discount: float = 0.95) -> Problem:
+def restarting_tiger(discount: float = 0.95) -> POMDP:
     """Tiger that starts again behind new doors after each opening; it never ends."""
     rows = np.array([[0.85, 0.15], [0.15, 0.85]])
     even = np.full((2, 2), 0.5)
@@ -152,7 +152,7 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
         Action("open-right", np.array([10.0, -100.0]), np.ones((2, 1)), ("done",), ("room",), transition=even),
     )
     hidden = Factor("tiger", ("left", "right"), np.array([0.5, 0.5]))
-    return Problem("restarting", (hidden,), "room", lambda _: menu, discount=discount, horizon=8)
+    return POMDP("restarting", (hidden,), "room", lambda _: menu, discount=discount, horizon=8)
 
 
 def test_a_problem_without_an_end_has_a_discounted_value() -> None:
@@ -174,7 +174,7 @@ def test_what_was_paid_tells_about_the_state() -> None:
     stake = Action("stake", np.array([-1.0, 1.0]), np.ones((2, 1)), ("done",), ("again",))
     last = replace(stake, name="last", leads_to=(END,))
     menus = {"start": (stake,), "again": (last,)}
-    problem = Problem("twice", (coin,), "start", menus.__getitem__)
+    problem = POMDP("twice", (coin,), "start", menus.__getitem__)
 
     score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=2))
 
@@ -188,7 +188,7 @@ def test_a_result_whose_chance_is_too_small_for_floats_leaves_the_spread_as_it_i
     look = Action("look", np.array([0.0, -1.0, 1.0]), signs, ("a", "b", "c"), ("again", "again", "again"))
     last = Action("last", np.array([0.0, -1.0, 1.0]), np.array([[1e-30, 1.0], [0, 1], [0, 1]]), ("p", "q"), (END, END))
     menus = {"start": (look,), "again": (replace(last, leads_to=("end", END)),), "end": (last,)}
-    problem = Problem("rare", (hidden,), "start", menus.__getitem__)
+    problem = POMDP("rare", (hidden,), "start", menus.__getitem__)
 
     score = rhoplan.evaluate(problem, make_agent("planning", problem, horizon=3))
 
@@ -201,7 +201,7 @@ def test_a_report_makes_one_graph_and_follows_each_plan_once(monkeypatch: pytest
     graphs, plans = [], []
     grow, begin = Graph.__init__, followed.Followed.__init__
 
-    def counted_graph(self: Graph, of: Problem, **settings: object) -> None:
+    def counted_graph(self: Graph, of: POMDP, **settings: object) -> None:
         graphs.append(of)
         grow(self, of, **settings)  # type: ignore[arg-type]
 

@@ -12,19 +12,19 @@ import rhoplan
 from bridge import BoundAgent, Situation, check_menu, check_world, initial, main, make_agent, observe
 from bridge import decide_at as decide
 from bridge import estimate as simulate
-from rhoplan import Action, Problem, ProblemError
+from rhoplan import POMDP, Action, ProblemError
 
 SEEDS = (42, 123)
 
 
-def worth(problem: Problem, agent: BoundAgent, world: Problem, cap: int) -> float:
+def worth(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> float:
     """What `agent` expects to be paid in `world` within `cap` steps, history by history; one hidden factor."""
 
     def rest(here: Situation, weights: Any, steps: int) -> float:
-        if here.visible is rhoplan.END or not steps or not weights.any():
+        if here.observable is rhoplan.END or not steps or not weights.any():
             return 0.0
         choice = decide(problem, agent, here).choice
-        action = next(action for action in world.menu(here.visible) if action.name == choice)
+        action = next(action for action in world.menu(here.observable) if action.name == choice)
         total = float(weights @ action.reward)
         for number, outcome in enumerate(action.outcomes):
             after = weights * action.likelihood[:, number]
@@ -81,7 +81,7 @@ def test_a_world_of_equal_numbers_gives_the_same_rows() -> None:
     assert found.reward == pytest.approx(worth(drilling, agent, drilling, 5), abs=5 * found.se["reward"])
 
 
-def turned_factor(problem: Problem) -> Any:
+def turned_factor(problem: POMDP) -> Any:
     factor = problem.factors[0]
     return replace(factor, states=factor.states[::-1], prior=factor.prior[::-1])
 
@@ -89,10 +89,10 @@ def turned_factor(problem: Problem) -> Any:
 class Turned:
     """The actions of a problem with states, outcomes and menu the other way round."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: POMDP) -> None:
         self.problem = problem
 
-    def __call__(self, visible: Any) -> tuple[Action, ...]:
+    def __call__(self, observable: Any) -> tuple[Action, ...]:
         return tuple(
             replace(
                 action,
@@ -102,22 +102,24 @@ class Turned:
                 leads_to=action.leads_to[::-1],
                 transition=None if action.transition is None else action.transition[::-1, ::-1],
             )
-            for action in self.problem.menu(visible)[::-1]
+            for action in self.problem.menu(observable)[::-1]
         )
 
 
 class Changed:
     """The menu of a problem with one action changed, or left out where `changes` is None."""
 
-    def __init__(self, problem: Problem, name: str, changes: dict[str, Any] | None) -> None:
+    def __init__(self, problem: POMDP, name: str, changes: dict[str, Any] | None) -> None:
         self.problem, self.name, self.changes = problem, name, changes
 
-    def __call__(self, visible: Any) -> tuple[Action, ...]:
-        kept = (action for action in self.problem.menu(visible) if action.name != self.name or self.changes is not None)
+    def __call__(self, observable: Any) -> tuple[Action, ...]:
+        kept = (
+            action for action in self.problem.menu(observable) if action.name != self.name or self.changes is not None
+        )
         return tuple(replace(action, **self.changes or {}) if action.name == self.name else action for action in kept)
 
 
-def spoilt(name: str, changes: dict[str, Any] | None) -> Problem:
+def spoilt(name: str, changes: dict[str, Any] | None) -> POMDP:
     problem = rhoplan.make("drilling")
     return replace(problem, menu=Changed(problem, name, changes))
 
@@ -159,11 +161,13 @@ def test_a_flat_problem_needs_a_flat_world() -> None:
 def test_what_lacks_far_away_is_told_when_it_is_met() -> None:
     """The world lacks an action two steps from the start: no episode goes on without it."""
 
-    def corridor(last: tuple[Action, ...]) -> Problem:
-        def menu(visible: Any) -> tuple[Action, ...]:
-            return last if visible == 2 else (Action("on", np.zeros(2), np.ones((2, 1)), ("done",), (visible + 1,)),)
+    def corridor(last: tuple[Action, ...]) -> POMDP:
+        def menu(observable: Any) -> tuple[Action, ...]:
+            return (
+                last if observable == 2 else (Action("on", np.zeros(2), np.ones((2, 1)), ("done",), (observable + 1,)),)
+            )
 
-        return Problem("corridor", (rhoplan.Factor("hidden", ("a", "b"), np.array([0.5, 0.5])),), 0, menu)
+        return POMDP("corridor", (rhoplan.Factor("hidden", ("a", "b"), np.array([0.5, 0.5])),), 0, menu)
 
     leave = Action("leave", np.ones(2), np.ones((2, 1)), ("done",), (rhoplan.END,))
     problem, world = corridor((leave,)), corridor((replace(leave, name="go"),))

@@ -12,8 +12,8 @@ from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.advice.sensitivity import flips
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planned import decide
-from rhoplan.belief.situation import observe_all
 from rhoplan.evaluation.steps import policy_steps
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.recommendation import ActionValue
 
@@ -41,17 +41,17 @@ def test_thresholds_do_not_depend_on_the_last_digit() -> None:
     assert not above(0.1 + 0.2, 0.3)
 
 
-def giant(scale: float = 1.0) -> rhoplan.Problem:
+def giant(scale: float = 1.0) -> rhoplan.POMDP:
     """A state of probability 5e-13 in which a mistake costs 2e13, and a perfect test for a thousandth."""
     perfect = np.eye(2)
-    return rhoplan.observe_then_commit(
-        "giant",
-        ("good", "bad"),
+    return rhoplan.DiagnosticProblem(
+        name="giant",
+        states=("good", "bad"),
         prior=np.array([1 - 5e-13, 5e-13]),
         tests=(rhoplan.Test("t", 0.001 * scale, ("n", "p"), perfect, repeatable=False),),
-        commits=(
-            rhoplan.Commit("A", np.array([0.0, -2e13]) * scale),
-            rhoplan.Commit("B", np.array([-1e13, -1e13]) * scale),
+        decisions=(
+            rhoplan.Decision("A", np.array([0.0, -2e13]) * scale),
+            rhoplan.Decision("B", np.array([-1e13, -1e13]) * scale),
         ),
     )
 
@@ -71,17 +71,17 @@ def test_giant_losses_of_tiny_probability_make_no_tie(scale: float) -> None:
     assert best.first == "t"
 
 
-def prize(weight: float) -> tuple[rhoplan.Problem, BoundAgent]:
+def prize(weight: float) -> tuple[rhoplan.POMDP, BoundAgent]:
     """A commit that pays 1e13 in a rare state and loses half of that elsewhere: nobody would take it."""
     rows = np.array([[0.45, 0.4, 0.15], [0.42, 0.31, 0.27]])
-    problem = rhoplan.observe_then_commit(
-        "prize",
-        ("rare", "usual"),
+    problem = rhoplan.DiagnosticProblem(
+        name="prize",
+        states=("rare", "usual"),
         prior=np.array([0.007, 0.993]),
         tests=(rhoplan.Test("t", 0.061, ("x", "y", "z"), rows, repeatable=False),),
-        commits=(
-            rhoplan.Commit("stay", np.array([-7.5, -1.5])),
-            rhoplan.Commit("play", np.array([1e13, -5e12])),
+        decisions=(
+            rhoplan.Decision("stay", np.array([-7.5, -1.5])),
+            rhoplan.Decision("play", np.array([1e13, -5e12])),
         ),
     )
     return problem, make_agent("planning-ig", problem, weight=weight, horizon=1)
@@ -130,12 +130,12 @@ def test_what_is_never_offered_ties_with_nothing() -> None:
 def test_information_at_near_certainty_makes_no_tie() -> None:
     """At P = 1e-13 the information is 3e-12 nats; a price of 1e13 per nat makes it worth 31, and 31 is not a tie."""
     rows = np.array([[1.0, 0.0], [0.0, 1.0]])
-    problem = rhoplan.observe_then_commit(
-        "sure",
-        ("usual", "rare"),
+    problem = rhoplan.DiagnosticProblem(
+        name="sure",
+        states=("usual", "rare"),
         prior=np.array([1 - 1e-13, 1e-13]),
         tests=(rhoplan.Test("look", 20.0, ("no", "yes"), rows),),
-        commits=(rhoplan.Commit("go", np.zeros(2)),),
+        decisions=(rhoplan.Decision("go", np.zeros(2)),),
     )
     agent = make_agent("planning-ig", problem, weight=1e13, horizon=1)
 
@@ -150,11 +150,11 @@ def test_information_at_near_certainty_makes_no_tie() -> None:
 @pytest.mark.parametrize("size", [1e9, 1e12, 1e15, 1e18])
 def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
     """Losses of `size` that nobody incurs: the perfect test costs 20 and decides."""
-    problem = rhoplan.observe_then_commit(
-        "sums",
-        ("a", "b"),
+    problem = rhoplan.DiagnosticProblem(
+        name="sums",
+        states=("a", "b"),
         tests=(rhoplan.Test("t", 20.0, ("n", "p"), np.eye(2), repeatable=False),),
-        commits=(rhoplan.Commit("A", np.array([0.0, -size])), rhoplan.Commit("B", np.array([-size, 0.0]))),
+        decisions=(rhoplan.Decision("A", np.array([0.0, -size])), rhoplan.Decision("B", np.array([-size, 0.0]))),
     )
     for agent in (make_agent("planning", problem), make_agent("planning", problem, precision=1.0)):
         score = rhoplan.evaluate(problem, agent)
@@ -164,21 +164,25 @@ def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
     assert other.reward == -20.0
 
 
-def rare_world(problem: rhoplan.Problem) -> rhoplan.Problem:
-    return rhoplan.observe_then_commit(
-        "world", problem.states, tests=problem.flat.tests, commits=problem.flat.commits, prior=np.array([0.9, 0.1])
+def rare_world(problem: rhoplan.POMDP) -> rhoplan.POMDP:
+    return rhoplan.DiagnosticProblem(
+        name="world",
+        states=problem.states,
+        tests=problem.flat.tests,
+        decisions=problem.flat.commits,
+        prior=np.array([0.9, 0.1]),
     )
 
 
 def test_the_spread_is_that_of_the_distribution() -> None:
     """Mean and variance by hand where one case in a million loses a million times as much."""
     loss, share = 1e12, 1e-6
-    problem = rhoplan.observe_then_commit(
-        "rare",
-        ("usual", "rare"),
+    problem = rhoplan.DiagnosticProblem(
+        name="rare",
+        states=("usual", "rare"),
         prior=np.array([1 - share, share]),
         tests=(),
-        commits=(rhoplan.Commit("go", np.array([-1.0, -loss])),),
+        decisions=(rhoplan.Decision("go", np.array([-1.0, -loss])),),
     )
 
     score = rhoplan.evaluate(problem, make_agent("planning", problem))
@@ -254,12 +258,12 @@ def test_the_most_probable_action_of_a_soft_agent_is_chosen_by_the_same_rule() -
 def test_commits_rank_by_money_however_much_there_is_to_learn() -> None:
     """Losses of 1e-10 at weight 1: what could be learned says nothing of one commit against another."""
     losses = 4e-10 * (1 - np.eye(3))
-    problem = rhoplan.observe_then_commit(
-        "small",
-        ("a", "b", "c"),
+    problem = rhoplan.DiagnosticProblem(
+        name="small",
+        states=("a", "b", "c"),
         prior=np.array([0.3, 0.301, 0.399]),
         tests=(rhoplan.Test("look", 8e-10, ("n", "p"), np.array([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])),),
-        commits=tuple(rhoplan.Commit(name, -row) for name, row in zip("ABC", losses, strict=True)),
+        decisions=tuple(rhoplan.Decision(name, -row) for name, row in zip("ABC", losses, strict=True)),
     )
     agent = make_agent("efe", problem, horizon=1)
 
@@ -268,7 +272,7 @@ def test_commits_rank_by_money_however_much_there_is_to_learn() -> None:
     assert ranking == ["look", "C", "B", "A"]
 
 
-def in_order_of(problem: rhoplan.Problem, agent: BoundAgent) -> list[ActionValue]:
+def in_order_of(problem: rhoplan.POMDP, agent: BoundAgent) -> list[ActionValue]:
     policy = GraphPolicy(Graph(problem), agent)
     return in_order(policy, policy.graph.root, action_values(policy, policy.graph.root))
 

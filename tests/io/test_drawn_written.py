@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.belief_math.transitions import mean_payment
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.pomdp import END, Action, Array, Factor, Problem, Visible
-from rhoplan.model.transitions import mean_payment
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Observable
 from test_general_file import written_and_read
 
 NONE, SAME, BY_OUTCOME, NOTHING, NOTHING_BY_OUTCOME = range(5)
@@ -16,7 +16,7 @@ NONE, SAME, BY_OUTCOME, NOTHING, NOTHING_BY_OUTCOME = range(5)
 are the last two."""
 
 
-def drawn(seed: int) -> Problem:
+def drawn(seed: int) -> POMDP:
     """Three states, two places, and an action for every way in which it may change the state and pay."""
     rng = np.random.default_rng(seed)
     states, names = 3, ("red", "green", "blue")
@@ -28,7 +28,7 @@ def drawn(seed: int) -> Problem:
         table[..., -1] = 1 - table[..., :-1].sum(axis=-1)
         return table
 
-    def action(name: str, change: int, pay: int, here: Visible, there: Visible) -> Action:
+    def action(name: str, change: int, pay: int, here: Observable, there: Observable) -> Action:
         count = int(rng.integers(1, 4))
         likelihood = whole(rows(states, count))
         transition = None if change == NONE else whole(rows(*((states,), (count, states))[change % 2 == 0], states))
@@ -46,14 +46,14 @@ def drawn(seed: int) -> Problem:
         )  # it does not end for sure
         return Action(name, reward, likelihood, tuple("abc"[:count]), leads, transition=transition, pays=pays)
 
-    def menu(here: Visible, there: Visible) -> tuple[Action, ...]:
+    def menu(here: Observable, there: Observable) -> tuple[Action, ...]:
         acts = [action(f"{here}-{change}{pay}", change, pay, here, there) for change in range(5) for pay in range(3)]
         stop = Action(f"{here}-stop", np.round(rng.normal(size=states), 2), np.ones((states, 1)), ("done",), (END,))
         return (*acts, Action(f"{here}-go", np.full(states, -0.5), np.ones((states, 1)), ("gone",), (there,)), stop)
 
-    menus: dict[Visible, tuple[Action, ...]] = {"home": menu("home", "away"), "away": menu("away", "home")}
+    menus: dict[Observable, tuple[Action, ...]] = {"home": menu("home", "away"), "away": menu("away", "home")}
     factors = (Factor("colour", names, whole(rows(states))),)
-    return Problem(f"drawn-{seed}", factors, "home", menus.__getitem__, horizon=2, cap=7, discount=0.9)
+    return POMDP(f"drawn-{seed}", factors, "home", menus.__getitem__, horizon=2, cap=7, discount=0.9)
 
 
 @pytest.mark.parametrize("seed", range(6))

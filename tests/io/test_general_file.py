@@ -15,7 +15,7 @@ import rhoplan
 from bridge import (
     Array,
     FixedMenu,
-    Visible,
+    Observable,
     as_dense,
     branch,
     initial,
@@ -26,7 +26,7 @@ from bridge import (
     write_model,
 )
 from parted import drawn
-from rhoplan import END, Action, Factor, LimitError, ModelFileError, Problem
+from rhoplan import END, POMDP, Action, Factor, LimitError, ModelFileError
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-components.yaml"
 
@@ -78,7 +78,7 @@ reward.pump = {good = 5, worn = 1}
 """
 
 
-def pump() -> Problem:
+def pump() -> POMDP:
     here = "here"
     hears, sees = np.array([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.95, 0.05], [0.05, 0.95]])
     worn, renewed = np.array([[0.9, 0.1], [0.0, 1.0]]), np.array([[1.0, 0.0], [1.0, 0.0]])
@@ -89,10 +89,10 @@ def pump() -> Problem:
         Action("sell", np.array([5.0, 1.0]), np.ones((2, 1)), ("done",), (END,)),
     )
     state = Factor("pump", ("good", "worn"), np.array([0.8, 0.2]))
-    return Problem("pump", (state,), here, FixedMenu(actions), unit="kEUR", discount=0.95, cap=12)
+    return POMDP("pump", (state,), here, FixedMenu(actions), unit="kEUR", discount=0.95, cap=12)
 
 
-def assert_same(left: Problem, right: Problem) -> dict[Visible, Visible]:
+def assert_same(left: POMDP, right: POMDP) -> dict[Observable, Observable]:
     """The same numbers, actions in the same order in places that correspond to one another: these, of the right one."""
     for field in ("name", "unit", "discount", "horizon", "cap", "planner", "tallies"):
         assert getattr(left, field) == getattr(right, field), field
@@ -116,13 +116,15 @@ def assert_same(left: Problem, right: Problem) -> dict[Visible, Visible]:
     return {other: mine for mine, other in counterpart.items()}
 
 
-def written_and_read(problem: Problem) -> Problem:
+def written_and_read(problem: POMDP) -> POMDP:
     """What is read of what is written, checked, with the problem's own leaf."""
     again = parse_model(write_model(problem), file=problem.spec)
     back, leaf = assert_same(problem, again), problem.leaf
     if leaf is None:
         return again
-    return replace(again, leaf=lambda visibles, beliefs: leaf([back[visible] for visible in visibles], beliefs))
+    return replace(
+        again, leaf=lambda observables, beliefs: leaf([back[observable] for observable in observables], beliefs)
+    )
 
 
 def assert_same_action(mine: Action, other: Action) -> None:
@@ -160,12 +162,12 @@ def paid(action: Action) -> Array:
     return result
 
 
-def values(problem: Problem, name: str = "efe") -> list[float]:
+def values(problem: POMDP, name: str = "efe") -> list[float]:
     """What every action is worth at the start."""
     return [action.value for action in rhoplan.decide(problem, make_agent(name, problem)).actions]
 
 
-def scores(problem: Problem, name: str = "efe") -> list[float]:
+def scores(problem: POMDP, name: str = "efe") -> list[float]:
     """What following the agent comes to."""
     score = rhoplan.evaluate(problem, make_agent(name, problem))
     return [score.reward, score.reward_sd, score.tests, score.steps, score.discounted, *score.tallies.values()]
@@ -206,11 +208,11 @@ actions:
 """
 
 
-def read(*lines: str, head: str = TWO) -> Problem:
+def read(*lines: str, head: str = TWO) -> POMDP:
     return parse_model(head + "".join(f"{line}\n" for line in lines))
 
 
-def targets(problem: Problem, name: str) -> dict[str, tuple[object, ...]]:
+def targets(problem: POMDP, name: str) -> dict[str, tuple[object, ...]]:
     found = {place: {action.name: action for action in problem.menu(place)} for place in "pqr"}
     return {place: menu[name].leads_to for place, menu in found.items() if name in menu}
 
@@ -319,7 +321,7 @@ def test_awkward_places_and_names_survive() -> None:
     back = Action("end", np.array([1.0, 2.0]), np.ones((2, 1)), ("done",), (END,))
     menus = {"end": (go,), (-1, "end"): (back,)}
     factor = Factor("a, b", ("yes", "no"), np.array([0.5, 0.5]))
-    problem = Problem("x", (factor,), "end", menus.__getitem__)
+    problem = POMDP("x", (factor,), "end", menus.__getitem__)
     assert_same(problem, parse_model(write_model(problem), file="x"))
 
 
@@ -328,7 +330,7 @@ def test_probabilities_that_rounding_put_above_1_are_read_back() -> None:
     see = Action("see", np.zeros(2), np.array([[above, 0.0], [0.0, above]]), ("p", "q"), ("here", END))
     change = np.array([[0.0, above], [above, 0.0]])
     factor = Factor("a", ("s", "t"), np.array([0.0, above]))
-    problem = Problem("x", (factor,), "here", FixedMenu((replace(see, transition=change),)))
+    problem = POMDP("x", (factor,), "here", FixedMenu((replace(see, transition=change),)))
     assert_same(problem, parse_model(write_model(problem), file="x"))
 
 
@@ -336,14 +338,14 @@ def test_outcomes_that_are_places_are_no_puzzle() -> None:
     see = Action("see", np.zeros(2), np.eye(2), ("p", "q"), ("q", "p"))
     leave = Action("leave", np.zeros(2), np.eye(2), ("p", "q"), (END, "p"))
     menus = {"p": (see,), "q": (leave,)}
-    problem = Problem("x", (Factor("a", ("s", "t"), np.array([0.5, 0.5])),), "p", menus.__getitem__)
+    problem = POMDP("x", (Factor("a", ("s", "t"), np.array([0.5, 0.5])),), "p", menus.__getitem__)
     assert_same(problem, parse_model(write_model(problem), file="x"))
 
 
 def test_what_cannot_be_written_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (Action(name, np.zeros(2), np.ones((2, 1)), ("done",), ("q",)) for name in "xy")
     menus = {"p": (first, second), "q": (second, first)}
-    problem = Problem("x", (Factor("a", ("s", "t"), np.array([0.5, 0.5])),), "p", menus.__getitem__)
+    problem = POMDP("x", (Factor("a", ("s", "t"), np.array([0.5, 0.5])),), "p", menus.__getitem__)
     with pytest.raises(LimitError, match="different orders"):
         write_model(problem)
     monkeypatch.setattr(path_of("writer_LARGEST_FILE"), 500)

@@ -202,11 +202,13 @@ def test_what_a_panel_brings_frees_those_who_wait_for_it() -> None:
     rates = np.array([[0.9, 0.1], [0.2, 0.8]])
     one, other = (rhoplan.Test(name, 1.0, ("no", "yes"), rates, repeatable=False) for name in ("one", "other"))
     late = rhoplan.Test("late", 1.0, ("no", "yes"), rates, after=("one",))
-    commits = (rhoplan.Commit("x", np.array([1.0, 0.0])), rhoplan.Commit("y", np.array([0.0, 1.0])))
-    made = {"commits": commits, "parts": (one, other)}
-    assert rhoplan.observe_then_commit("p", ("a", "b"), tests=(rhoplan.panel("both", 1.0, (one, other)), late), **made)
+    commits = (rhoplan.Decision("x", np.array([1.0, 0.0])), rhoplan.Decision("y", np.array([0.0, 1.0])))
+    made = {"decisions": commits, "parts": (one, other)}
+    assert rhoplan.DiagnosticProblem(
+        name="p", states=("a", "b"), tests=(rhoplan.panel("both", 1.0, (one, other)), late), **made
+    )
     with pytest.raises(rhoplan.ProblemError) as raised:
-        rhoplan.observe_then_commit("p", ("a", "b"), tests=(late,), **made)
+        rhoplan.DiagnosticProblem(name="p", states=("a", "b"), tests=(late,), **made)
     assert raised.value.code == "test-order-cycle"
 
 

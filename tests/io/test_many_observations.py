@@ -8,9 +8,9 @@ import random
 import pytest
 
 import rhoplan
+from rhoplan.belief_math.transitions import dense
 from rhoplan.io import drn
 from rhoplan.io.drn import parse_drn
-from rhoplan.model.transitions import dense
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve
@@ -54,9 +54,9 @@ def test_each_action_says_of_its_own_states_what_the_file_says(monkeypatch: pyte
         inside.setdefault(state.seen, []).append(number)
     assert len(few_named.states) == max(map(len, inside.values()))
     assert "13 states are called by their number among those of their observation" in few_named.note
-    for visible, actions in few_named.menus():
-        here = inside[visible]
-        for mine, whole in zip(actions, all_named.menu(visible), strict=True):
+    for observable, actions in few_named.menus():
+        here = inside[observable]
+        for mine, whole in zip(actions, all_named.menu(observable), strict=True):
             assert (mine.name, mine.outcomes, mine.leads_to) == (whole.name, whole.outcomes, whole.leads_to)
             assert mine.reward[: len(here)].tolist() == whole.reward[here].tolist()
             assert mine.likelihood[: len(here)].tolist() == whole.likelihood[here].tolist()

@@ -13,7 +13,7 @@ import pytest
 
 import rhoplan
 from bridge import LARGEST_FILE, model_record, parse_model, write_model
-from rhoplan import ModelFileError, Problem, load
+from rhoplan import POMDP, ModelFileError, load
 
 TIGER = """\
 name: tiger
@@ -62,7 +62,7 @@ commits:
 """
 
 
-def assert_same(left: Problem, right: Problem) -> None:
+def assert_same(left: POMDP, right: POMDP) -> None:
     assert (left.name, left.unit, left.states, left.horizon) == (right.name, right.unit, right.states, right.horizon)
     assert np.array_equal(left.prior, right.prior)
     assert left.flat.rules == right.flat.rules
@@ -93,8 +93,8 @@ def test_writing_and_reading_gives_the_same_problem(spec: str) -> None:
 def test_awkward_names_survive_the_round_trip() -> None:
     names = ("no", "null", "a: b", "#1", "é\u200b\\", "5", "x, y\u00a0😀", "'quoted' \"twice\"")
     tests = (rhoplan.Test("yes", 0.1 + 0.2, ("-", "~"), np.full((8, 2), 0.5), repeatable=False),)
-    commits = (rhoplan.Commit("{go}", np.linspace(-1, 1 / 3, 8)),)
-    problem = rhoplan.observe_then_commit("x: [y]", names, tests=tests, commits=commits, unit="€ per case")
+    commits = (rhoplan.Decision("{go}", np.linspace(-1, 1 / 3, 8)),)
+    problem = rhoplan.DiagnosticProblem(name="x: [y]", states=names, tests=tests, decisions=commits, unit="€ per case")
     assert_same(parse_model(write_model(problem)), problem)
 
 
@@ -256,7 +256,7 @@ def test_losses_are_rewards_below_zero() -> None:
 
 def test_rewards_that_cannot_be_losses_are_written_as_rewards() -> None:
     problem = parse_model(FULL)
-    gain = replace(problem, menu=replace(problem.flat, commits=(rhoplan.Commit("go", np.array([1.0, -1.0])),)))
+    gain = replace(problem, menu=replace(problem.flat, commits=(rhoplan.Decision("go", np.array([1.0, -1.0])),)))
     assert "commits:\n  go: {ill: 1, well: -1}" in write_model(gain)
 
 

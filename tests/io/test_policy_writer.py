@@ -11,11 +11,11 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import available, branch, initial
 from rhoplan.io.policy_writer import undominated, write_policy
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.pomdp import END, Array
+from rhoplan.model.situation import available, branch, initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from test_pomdpx_files import table, whole
@@ -89,7 +89,7 @@ def read_back(text: str) -> tuple[Array, list[int]]:
     return vectors, [int(one.get("action") or 0) for one in table]
 
 
-def solved(problem: rhoplan.Problem, gap: float = 1e-3) -> SolvedPolicy:
+def solved(problem: rhoplan.POMDP, gap: float = 1e-3) -> SolvedPolicy:
     policy = solve(problem, gap=gap, seconds=600, method="points").policy
     assert policy is not None
     return policy
@@ -111,7 +111,7 @@ def test_vectors_over_a_files_own_states_are_the_policys(text: str) -> None:
         action = rng.choice(np.array(available(problem, here), dtype=object))
         ways = branch(problem, here, action)
         way = ways[int(rng.choice(len(ways), p=[one.probability for one in ways]))]
-        here = initial(problem) if way.situation.visible is END else way.situation
+        here = initial(problem) if way.situation.observable is END else way.situation
 
 
 def test_no_vector_is_above_the_optimum_at_any_belief() -> None:
@@ -157,7 +157,7 @@ def test_vectors_of_other_problems_are_over_the_written_file(spec: str) -> None:
         action = menu[int(rng.integers(len(menu)))]
         ways = branch(problem, ours, action)
         way = ways[int(rng.choice(len(ways), p=[one.probability for one in ways]))]
-        if way.situation.visible is END:
+        if way.situation.observable is END:
             ours, theirs = initial(problem), initial(written)
             continue
         twin = next(one for one in written.menu(written.start) if one.name == action.name)

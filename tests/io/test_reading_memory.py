@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from rhoplan.belief_math.transitions import Ways
 from rhoplan.errors import ModelFileError
 from rhoplan.io import pomdpx
 from rhoplan.io.assemble import Rounding, assembled
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.model.pomdp import Action
-from rhoplan.model.transitions import Ways
 
 
 def most_memory(work: Callable[[], object]) -> int:

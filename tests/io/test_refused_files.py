@@ -203,7 +203,7 @@ def test_what_no_action_leads_to_is_shown_as_anything():
         after = "q" if place == "p" else "p"
         return (rhoplan.Action(f"from-{place}", np.zeros(1), np.ones((1, 1)), ("seen",), (after,)),)
 
-    problem = rhoplan.Problem("turns", (rhoplan.Factor("f", ("a",), np.ones(1)),), "p", menu, discount=0.9)
+    problem = rhoplan.POMDP("turns", (rhoplan.Factor("f", ("a",), np.ones(1)),), "p", menu, discount=0.9)
     written = write_pomdp(problem)
     assert names_of(written, "observations") == ["seen"]
     assert sum(line.startswith("O:") for line in written.splitlines()) == 4
@@ -221,6 +221,6 @@ def test_as_many_states_are_written_as_are_allowed(monkeypatch):
 
 def test_a_name_of_a_sign_or_two_is_spelt_out_and_one_of_more_is_not():
     test = rhoplan.Test("look", 1.0, ("+", "--", "+++"), np.array([[0.5, 0.25, 0.25], [0.2, 0.4, 0.4]]))
-    commits = (rhoplan.Commit("a", np.array([1.0, 0.0])), rhoplan.Commit("b", np.array([0.0, 1.0])))
-    written = write_pomdp(rhoplan.observe_then_commit("signs", ("x", "y"), tests=(test,), commits=commits))
+    commits = (rhoplan.Decision("a", np.array([1.0, 0.0])), rhoplan.Decision("b", np.array([0.0, 1.0])))
+    written = write_pomdp(rhoplan.DiagnosticProblem(name="signs", states=("x", "y"), tests=(test,), decisions=commits))
     assert names_of(written, "observations") == ["plus-sign", "hyphen-minus_hyphen-minus", "s_", "end"]

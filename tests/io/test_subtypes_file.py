@@ -100,13 +100,13 @@ def test_any_model_with_subtypes_survives_the_round_trip(seed: int) -> None:
     rows = rng.dirichlet(np.ones(2), size)
     shared = grouped.unfold(rng.dirichlet(np.ones(3), len(diagnoses)))
     prior = rng.dirichlet(np.ones(size)) * (rng.random(size) < 0.8)
-    problem = rhoplan.observe_then_commit(
-        "drawn",
-        diagnoses,
+    problem = rhoplan.DiagnosticProblem(
+        name="drawn",
+        states=diagnoses,
         subtypes=grouped.subtypes,
         prior=prior / prior.sum() if prior.sum() else None,
         tests=(rhoplan.Test("own", 1.0, ("a", "b"), rows), rhoplan.Test("all", 1.0, ("a", "b", "c"), shared, False)),
-        commits=tuple(rhoplan.Commit(f"c{i}", grouped.unfold(rng.normal(size=len(diagnoses)))) for i in range(2)),
+        decisions=tuple(rhoplan.Decision(f"c{i}", grouped.unfold(rng.normal(size=len(diagnoses)))) for i in range(2)),
     )
     again = parse_model(write_model(problem))
     assert_same(again, problem)

@@ -64,7 +64,7 @@ def nested(levels: int, language: str) -> object:
     return tree.parse_tree(text, file="it", language=language)
 
 
-def model(**fields: object) -> rhoplan.Problem:
+def model(**fields: object) -> rhoplan.POMDP:
     lines = "states: [a, b]\ntests: {t: {cost: 1, outcomes: [x, y], likelihood: {a: [1, 0], b: [0, 1]}}}\n"
     lines += "commits: {left: {a: 1, b: 0}, right: {a: 0, b: 1}}\n"
     return parse_model(lines + "".join(f"{name}: {value}\n" for name, value in fields.items()))

@@ -50,7 +50,7 @@ def test_it_travels_in_the_model_file(result: Result) -> None:
     assert again.details[LEARNED]["second_opinion"]["model"] == result.opinion
 
 
-def contrary(result: Result, commit: str) -> rhoplan.Problem:
+def contrary(result: Result, commit: str) -> rhoplan.POMDP:
     """The model with an opinion that is sure of the diagnosis for which `commit` is wrong."""
     problem = result.problem
     learned = problem.details[LEARNED]

@@ -13,11 +13,11 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.api import evaluate
 from rhoplan.learning import ahead as module
 from rhoplan.learning.replay import replay
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import POMDP
 
 
-def problem(**rules) -> Problem:
+def problem(**rules) -> POMDP:
     generator = np.random.default_rng(3)
     names = "abcd"
     after = {"d": ("a",)}
@@ -27,14 +27,20 @@ def problem(**rules) -> Problem:
         for place, name in enumerate(names)
     )  # fmt: skip
     losses = np.array([[0.0, 40, 60], [40, 0, 30], [50, 20, 0]])
-    commits = tuple(Commit(f"call-{row}", -losses[row]) for row in range(3))
+    commits = tuple(Decision(f"call-{row}", -losses[row]) for row in range(3))
     prior = np.array([0.5, 0.3, 0.2])
-    return observe_then_commit(
-        "drawn", ("x", "y", "z"), tests=tests, commits=commits, prior=prior, first_prices={"blood": 1.5}, **rules
+    return DiagnosticProblem(
+        name="drawn",
+        states=("x", "y", "z"),
+        tests=tests,
+        decisions=commits,
+        prior=prior,
+        groups={"blood": 1.5},
+        **rules,
     )
 
 
-@pytest.mark.parametrize("rules", [{}, {"most_tests": 2}, {"budget": 4.5}])
+@pytest.mark.parametrize("rules", [{}, {"max_tests": 2}, {"budget": 4.5}])
 @pytest.mark.parametrize(("horizon", "weight"), [(1, 0.0), (2, 0.0), (1, 5.0)])
 def test_the_models_own_cases_cost_the_exact_score(rules: dict, horizon: int, weight: float) -> None:
     made, agent = problem(**rules), BoundAgent("one", horizon, weight)
@@ -84,9 +90,7 @@ def test_little_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("about_diagnosis", [False, True])
-@pytest.mark.parametrize(
-    "rules", [{}, {"most_tests": 2}, {"budget": 4.5}, {"budget": 4.3}, {"first_prices": {"blood": 1e-9}}]
-)
+@pytest.mark.parametrize("rules", [{}, {"max_tests": 2}, {"budget": 4.5}, {"budget": 4.3}, {"groups": {"blood": 1e-9}}])
 @pytest.mark.parametrize(("horizon", "weight"), [(1, 0.0), (1, 2.0), (2, 0.5), (3, 0.0), (3, 8.0)])
 def test_cases_are_decided_as_everything_else_decides(
     about_diagnosis: bool, rules: dict, horizon: int, weight: float
@@ -99,10 +103,11 @@ def test_cases_are_decided_as_everything_else_decides(
         ]
     )  # fmt: skip
     losses = np.array([[0.0, 0, 40, 40], [60, 60, 0, 0]])
-    made = observe_then_commit(
-        "drawn", ("x", "y"), tests=tests, commits=tuple(Commit(f"call-{k}", -row) for k, row in enumerate(losses)),
+    made = DiagnosticProblem(
+        name="drawn", states=("x", "y"), tests=tests,
+        decisions=tuple(Decision(f"call-{k}", -row) for k, row in enumerate(losses)),
         prior=np.array([0.3, 0.3, 0.3, 0.1]), subtypes={"x": ("1", "2"), "y": ("1", "2")},
-        about_diagnosis=about_diagnosis, **({"first_prices": {"blood": 1.6}} | rules),
+        about_diagnosis=about_diagnosis, **({"groups": {"blood": 1.6}} | rules),
     )  # fmt: skip
     agent = BoundAgent("one", horizon, weight)
     cases = generator.integers(3, size=(8, 4))

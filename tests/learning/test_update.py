@@ -19,7 +19,7 @@ from rhoplan.learning.choices import Choice, Grid
 from rhoplan.learning.learning import learn
 from rhoplan.learning.table import Table, read_table, table_of
 from rhoplan.learning.update import update
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 pytest.importorskip("sklearn", reason="learning comes with the extra rhoplan[learn]")
 
@@ -29,7 +29,7 @@ def joined(one: Table, other: Table) -> Table:
     return table_of(list(columns), columns.values())
 
 
-def learned_from(table: Table, subtypes: int = 1) -> Problem:
+def learned_from(table: Table, subtypes: int = 1) -> POMDP:
     grid = Grid((4,), (0.5,), (subtypes,), (0.1,), (1,), (0.9,))
     return parse_model(write_model(learn(table, plan_of(), folds=2, repeats=1, grid=grid).problem))
 
@@ -42,11 +42,11 @@ def saved(folder: Path, table: Table, name: str = "new.csv") -> Path:
 
 
 @pytest.fixture(scope="module")
-def model() -> Problem:
+def model() -> POMDP:
     return learned_from(signal_table(80, seed=1))
 
 
-def test_without_subtypes_it_is_what_learning_from_all_cases_gives(model: Problem) -> None:
+def test_without_subtypes_it_is_what_learning_from_all_cases_gives(model: POMDP) -> None:
     old, new = signal_table(80, seed=1), signal_table(60, seed=2)
     found = update(model, new)
     cases = match(joined(old, new), plan_of())
@@ -60,7 +60,7 @@ def test_without_subtypes_it_is_what_learning_from_all_cases_gives(model: Proble
     assert (found.cases, found.soft) == (60, False)
 
 
-def test_in_two_steps_or_in_one(model: Problem) -> None:
+def test_in_two_steps_or_in_one(model: POMDP) -> None:
     parts = signal_table(30, seed=3), signal_table(30, seed=4)
     twice = update(update(model, parts[0]).problem, parts[1]).problem
     once = update(model, joined(*parts)).problem
@@ -78,7 +78,7 @@ def test_with_subtypes_every_case_is_shared_out_whole() -> None:
     assert parse_model(write_model(found.problem)).details["learned"] == after
 
 
-def test_the_new_cases_tell_how_the_old_policy_does(model: Problem) -> None:
+def test_the_new_cases_tell_how_the_old_policy_does(model: POMDP) -> None:
     found = update(model, signal_table(200, seed=5))
     assert found.low < found.cost < found.high
     assert found.first == ("good", "good")
@@ -86,7 +86,7 @@ def test_the_new_cases_tell_how_the_old_policy_does(model: Problem) -> None:
     assert 0 <= found.changed < 0.5
 
 
-def test_other_cases_change_the_advice(model: Problem) -> None:
+def test_other_cases_change_the_advice(model: POMDP) -> None:
     """Where `good` tells nothing any more and `noise` everything, enough cases turn the first action over."""
     table = signal_table(2_000, seed=6, strength=0.0)
     columns = {name: column.cells.tolist() for name, column in table.columns.items()}
@@ -128,13 +128,13 @@ def test_the_same_table_twice_is_refused_unless_asked_for(tmp_path: Path, capsys
         (lambda c: {**c, "outcome": [""] * 20}, "it has none"),
     ],
 )
-def test_tables_that_do_not_fit_are_refused(model: Problem, change, told: str) -> None:
+def test_tables_that_do_not_fit_are_refused(model: POMDP, change, told: str) -> None:
     columns = change({name: column.cells.tolist() for name, column in signal_table(20, seed=7).columns.items()})
     with pytest.raises(TableError, match=told):
         update(model, table_of(list(columns), columns.values()))
 
 
-def test_a_model_that_was_edited_is_not_overwritten(model: Problem) -> None:
+def test_a_model_that_was_edited_is_not_overwritten(model: POMDP) -> None:
     first, *others = model.flat.tests
     edited = replace(first, likelihood=np.full_like(first.likelihood, 1 / first.likelihood.shape[1]))
     with pytest.raises(ProblemError, match="edited after learning"):

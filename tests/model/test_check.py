@@ -8,22 +8,22 @@ import pytest
 
 import rhoplan
 from bridge import PROBLEMS
-from rhoplan import END, Action, Factor, Problem, ProblemError, check_problem
+from rhoplan import END, POMDP, Action, Factor, ProblemError, check_problem
 
 LOOK = Action("look", np.array([-1.0, -1.0]), np.array([[0.9, 0.1], [0.2, 0.8]]), ("no", "yes"), ("there", "there"))
 LEAVE = Action("leave", np.zeros(2), np.ones((2, 1)), ("done",), (END,))
 
 
-def walk(steps: int, far: Action) -> Problem:
+def walk(steps: int, far: Action) -> POMDP:
     """A corridor: `far` is on the menu after so many steps."""
 
-    def menu(visible: object) -> tuple[Action, ...]:
-        assert isinstance(visible, int)
-        if visible == steps:
+    def menu(observable: object) -> tuple[Action, ...]:
+        assert isinstance(observable, int)
+        if observable == steps:
             return far, LEAVE
-        return Action("on", np.zeros(2), np.ones((2, 1)), ("done",), (visible + 1,)), LEAVE
+        return Action("on", np.zeros(2), np.ones((2, 1)), ("done",), (observable + 1,)), LEAVE
 
-    return Problem("walk", (Factor("hidden", ("a", "b"), np.array([0.5, 0.5])),), 0, menu)
+    return POMDP("walk", (Factor("hidden", ("a", "b"), np.array([0.5, 0.5])),), 0, menu)
 
 
 def test_a_sound_corridor_passes() -> None:
@@ -64,7 +64,9 @@ def test_a_test_that_opens_later_is_checked() -> None:
         rhoplan.Test("later", 1.0, ("no", "yes"), np.array([[0.9, 0.9], [0.2, 0.8]]), after=("first",)),
     )
     with pytest.raises(ProblemError, match=r"sums to 1\.8"):
-        rhoplan.observe_then_commit("late", ("a", "b"), tests=tests, commits=(rhoplan.Commit("go", np.zeros(2)),))
+        rhoplan.DiagnosticProblem(
+            name="late", states=("a", "b"), tests=tests, decisions=(rhoplan.Decision("go", np.zeros(2)),)
+        )
 
 
 @pytest.mark.parametrize("name", sorted(PROBLEMS))

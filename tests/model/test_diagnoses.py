@@ -9,16 +9,19 @@ import pytest
 
 import rhoplan
 from bridge import Grouped, initial, named_beliefs, observe_all
-from rhoplan import Factor, Problem, ProblemError, check_problem
+from rhoplan import POMDP, Factor, ProblemError, check_problem
 
 PRIOR = np.array([0.9, 0.07, 0.03])
 
 
-def heart(**settings: object) -> Problem:
+def heart(**settings: object) -> POMDP:
     ecg = rhoplan.Test("ecg", 5, ("negative", "positive"), np.array([[0.85, 0.15], [0.1, 0.9], [0.6, 0.4]]), False)
-    commits = rhoplan.Commit("treat", np.array([-100.0, -20, -20])), rhoplan.Commit("wait", np.array([0.0, -1e3, -1e3]))
-    given = {"subtypes": {"disease": ("typical", "silent")}, "commits": commits, **settings}
-    return rhoplan.observe_then_commit("heart", ("healthy", "disease"), tests=(ecg,), prior=PRIOR, **given)  # type: ignore[arg-type]
+    commits = (
+        rhoplan.Decision("treat", np.array([-100.0, -20, -20])),
+        rhoplan.Decision("wait", np.array([0.0, -1e3, -1e3])),
+    )
+    given = {"subtypes": {"disease": ("typical", "silent")}, "decisions": commits, **settings}
+    return rhoplan.DiagnosticProblem(name="heart", states=("healthy", "disease"), tests=(ecg,), prior=PRIOR, **given)  # type: ignore[arg-type]
 
 
 def test_a_subtype_is_a_state_named_after_its_diagnosis() -> None:
@@ -57,9 +60,9 @@ def test_states_without_subtypes_are_diagnoses_of_their_own() -> None:
 
 
 def test_what_is_decided_is_about_the_diagnosis() -> None:
-    commits = (rhoplan.Commit("treat", np.array([-100.0, -20, -30])),)
+    commits = (rhoplan.Decision("treat", np.array([-100.0, -20, -30])),)
     with pytest.raises(ProblemError, match=r"the same for every subtype of 'disease'.*-20.*typical.*-30.*silent"):
-        heart(commits=commits)
+        heart(decisions=commits)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +89,11 @@ def test_wrong_diagnoses_of_states_are_refused(diagnosis_of: tuple[str, ...], me
     tiger = rhoplan.make("tiger")
     factor = Factor("state", ("a", "b", "c"), np.full(3, 1 / 3), diagnosis_of=diagnosis_of)
     with pytest.raises(ProblemError, match=re.escape(message)):
-        check_problem(Problem("x", (factor,), tiger.start, tiger.menu))
+        check_problem(POMDP("x", (factor,), tiger.start, tiger.menu))
 
 
 def test_subtypes_stand_side_by_side() -> None:
     tiger = rhoplan.make("tiger")
     factor = Factor("state", ("a (x)", "b", "a (y)"), np.full(3, 1 / 3), diagnosis_of=("a", "b", "a"))
     with pytest.raises(ProblemError, match="side by side"):
-        check_problem(Problem("x", (factor,), tiger.start, tiger.menu))
+        check_problem(POMDP("x", (factor,), tiger.start, tiger.menu))

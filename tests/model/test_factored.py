@@ -13,11 +13,11 @@ from scipy.sparse import csr_array
 import rhoplan
 from parted import HERE, Case, drawn
 from rhoplan.agents.agent import make_agent
-from rhoplan.belief.situation import branch, initial, named_beliefs
+from rhoplan.belief_math.transitions import paid
 from rhoplan.errors import ProblemError
-from rhoplan.model.factored import JointPrior, Part, PartedAction, joined_problem, tied
-from rhoplan.model.pomdp import END, Array, Factor, Problem
-from rhoplan.model.transitions import paid
+from rhoplan.model.factored import FactoredAction, FactoredProblem, JointPrior, LocalModel, tied
+from rhoplan.model.pomdp import END, POMDP, Array, Factor
+from rhoplan.model.situation import branch, initial, named_beliefs
 
 SURE = np.array([[1.0, 0.0], [0.0, 1.0]])
 WEAR = np.array([[0.8, 0.2], [0.0, 1.0]])
@@ -27,12 +27,12 @@ def factor(name: str, prior: tuple[float, ...] = (0.5, 0.5)) -> Factor:
     return Factor(name, tuple(f"{name}{number}" for number in range(len(prior))), np.array(prior))
 
 
-def look(name: str, *about: str) -> PartedAction:
-    return PartedAction(name, (HERE,), tuple(Part((one,), None, ("0", "1"), SURE) for one in about))
+def look(name: str, *about: str) -> FactoredAction:
+    return FactoredAction(name, (HERE,), tuple(LocalModel((one,), None, ("0", "1"), SURE) for one in about))
 
 
-def made(names: str, *actions: PartedAction, **said: object) -> Problem:
-    return joined_problem("p", [factor(name) for name in names], start=HERE, menus={HERE: actions}, **said)
+def made(names: str, *actions: FactoredAction, **said: object) -> POMDP:
+    return FactoredProblem("p", [factor(name) for name in names], start=HERE, menus={HERE: actions}, **said)
 
 
 # -- an oracle that knows nothing of blocks -------------------------------------------------------------------------
@@ -67,14 +67,14 @@ class Oracle:
             number, after[self.names.index(name)] = divmod(number, self.sizes[name])
         return tuple(after)
 
-    def changed(self, state: tuple[int, ...], part: Part, outcome: int) -> list[tuple[tuple[int, ...], float]]:
+    def changed(self, state: tuple[int, ...], part: LocalModel, outcome: int) -> list[tuple[tuple[int, ...], float]]:
         if part.change is None:
             return [(state, 1.0)]
         table = part.change if part.change.ndim == 2 else part.change[outcome]
         row = table[self.number(state, part.factors)]
         return [(self.with_scope(state, part.factors, k), float(p)) for k, p in enumerate(row) if p > 0]
 
-    def step(self, action: PartedAction) -> dict[str, tuple[float, float, dict[tuple[int, ...], float]]]:
+    def step(self, action: FactoredAction) -> dict[str, tuple[float, float, dict[tuple[int, ...], float]]]:
         """For every outcome: its chance, what it pays then (times the chance), and the belief after it."""
         found = {}
         shown = [part.outcomes or ("",) for part in action.parts]
@@ -102,7 +102,7 @@ class Oracle:
         return found
 
     def pay(
-        self, action: PartedAction, picks: tuple[int, ...], before: tuple[int, ...], after: tuple[int, ...]
+        self, action: FactoredAction, picks: tuple[int, ...], before: tuple[int, ...], after: tuple[int, ...]
     ) -> float:
         total = 0.0
         for part, pick in zip(action.parts, picks, strict=True):
@@ -145,7 +145,7 @@ def test_beliefs_outcomes_and_rewards_are_those_of_the_joint_enumeration(seed: i
             assert list(shares.values()) == pytest.approx(oracle.shares()[name], abs=1e-12)
 
 
-def payment(problem: Problem, belief: Array, action: rhoplan.Action, outcome: str) -> float:
+def payment(problem: POMDP, belief: Array, action: rhoplan.Action, outcome: str) -> float:
     """What is paid where `outcome` comes, times its chance, from the compiled record alone."""
     number = action.outcomes.index(outcome)
     masses = belief * action.likelihood[:, number]
@@ -165,7 +165,7 @@ def payment(problem: Problem, belief: Array, action: rhoplan.Action, outcome: st
 
 
 def test_factors_that_nothing_ties_stay_small() -> None:
-    problem = made("abc", look("look-a", "a"), look("look-b", "b"), PartedAction("walk", (HERE,), (), -1.0))
+    problem = made("abc", look("look-a", "a"), look("look-b", "b"), FactoredAction("walk", (HERE,), (), -1.0))
     assert [one.name for one in problem.factors] == ["a", "b", "c"]
     assert [action.factor for action in problem.menu(HERE)] == [0, 1, 0]
 
@@ -174,13 +174,13 @@ def test_factors_that_nothing_ties_stay_small() -> None:
     ("actions", "said"),
     [
         ((look("both", "a", "c"),), {}),
-        ((PartedAction("both", (HERE,), (Part(("c", "a"), np.zeros(4)),)),), {}),
+        ((FactoredAction("both", (HERE,), (LocalModel(("c", "a"), np.zeros(4)),)),), {}),
         ((look("look-b", "b"),), {"joint": [JointPrior(("c", "a"), np.array([0.4, 0.1, 0.1, 0.4]))]}),
-        ((look("look-a", "a"),), {"passive": [Part(("c",), change=WEAR)]}),
+        ((look("look-a", "a"),), {"passive": [LocalModel(("c",), change=WEAR)]}),
     ],
     ids=["one action", "one part", "a joint prior", "a passive change during an action"],
 )
-def test_factors_are_joined_by(actions: tuple[PartedAction, ...], said: dict[str, object]) -> None:
+def test_factors_are_joined_by(actions: tuple[FactoredAction, ...], said: dict[str, object]) -> None:
     problem = made("abc", *actions, **said)
     assert sorted(one.name for one in problem.factors) == ["a, c", "b"]
     assert problem.factors[0].states == ("a0, c0", "a0, c1", "a1, c0", "a1, c1")
@@ -188,8 +188,8 @@ def test_factors_are_joined_by(actions: tuple[PartedAction, ...], said: dict[str
 
 
 def test_a_passive_change_does_not_tie_what_ends() -> None:
-    ends = PartedAction("stop", (END,), (Part(("a",), np.array([1.0, 0.0])),))
-    problem = made("ab", ends, passive=[Part(("b",), change=WEAR)])
+    ends = FactoredAction("stop", (END,), (LocalModel(("a",), np.array([1.0, 0.0])),))
+    problem = made("ab", ends, passive=[LocalModel(("b",), change=WEAR)])
     assert [one.name for one in problem.factors] == ["a", "b"]
     assert problem.menu(HERE)[0].transition is None
 
@@ -200,18 +200,18 @@ def test_ties_reach_through_others() -> None:
 
 def test_outcomes_combine_and_silent_parts_add_nothing() -> None:
     parts = (
-        Part(("a",), None, ("fine", "bad"), SURE),
-        Part(("b",), np.array([1.0, 2.0])),
-        Part(("c",), None, ("calm", "loud"), SURE),
+        LocalModel(("a",), None, ("fine", "bad"), SURE),
+        LocalModel(("b",), np.array([1.0, 2.0])),
+        LocalModel(("c",), None, ("calm", "loud"), SURE),
     )
-    action = made("abc", PartedAction("all", (HERE,), parts)).menu(HERE)[0]
+    action = made("abc", FactoredAction("all", (HERE,), parts)).menu(HERE)[0]
     assert action.outcomes == ("fine, calm", "fine, loud", "bad, calm", "bad, loud")
     assert action.reward.tolist() == [1, 1, 2, 2, 1, 1, 2, 2]
 
 
 def test_decisions_show_factors_not_blocks() -> None:
     joint = [JointPrior(("a", "b"), np.array([0.4, 0.1, 0.2, 0.3]))]
-    stop = PartedAction("stop", (END,), (Part(("b",), np.array([1.0, 0.0])),))
+    stop = FactoredAction("stop", (END,), (LocalModel(("b",), np.array([1.0, 0.0])),))
     problem = made("ab", look("look", "a"), stop, joint=joint)
     decision = rhoplan.decide(problem, make_agent("planning", problem))
     assert decision.beliefs["a"] == pytest.approx({"a0": 0.5, "a1": 0.5})
@@ -220,8 +220,8 @@ def test_decisions_show_factors_not_blocks() -> None:
 
 def test_large_changes_are_sparse_and_the_same() -> None:
     names = "abcdefgh"
-    wear = [Part((one,), change=WEAR) for one in names]
-    problem = made(names, PartedAction("wait", (HERE,), ()), passive=wear)
+    wear = [LocalModel((one,), change=WEAR) for one in names]
+    problem = made(names, FactoredAction("wait", (HERE,), ()), passive=wear)
     change = problem.menu(HERE)[0].transition
     assert isinstance(change, csr_array)
     after = branch(problem, initial(problem), problem.menu(HERE)[0])[0].situation
@@ -234,24 +234,28 @@ def test_large_changes_are_sparse_and_the_same() -> None:
 FLAT = np.full((2, 2), 0.5)
 
 
+def going(*parts: LocalModel) -> FactoredAction:
+    return FactoredAction("go", (HERE,), parts)
+
+
 @pytest.mark.parametrize(
     ("message", "action", "said"),
     [
         ("'x' is not one of a, b", look("look", "x"), {}),
-        ("every factor once; 'a' stands there twice", PartedAction("go", (HERE,), (Part(("a", "a")),)), {}),
-        ("both outcomes and likelihood or neither", PartedAction("go", (HERE,), (Part(("a",), None, ("x",)),)), {}),
+        ("every factor once; 'a' stands there twice", going(LocalModel(("a", "a"))), {}),
+        ("both outcomes and likelihood or neither", going(LocalModel(("a",), None, ("x",))), {}),
         ("likelihood of 'go' on a must have the shape",
-         PartedAction("go", (HERE,), (Part(("a",), None, ("x",), FLAT),)), {}),
-        ("sums to 0.9", PartedAction("go", (HERE,), (Part(("a",), None, ("x", "y"), FLAT * 0.9),)), {}),
-        ("some are below 0", PartedAction("go", (HERE,), (Part(("a",), change=np.array([[2.0, -1], [0, 1]])),)), {}),
-        ("change of 'go' on a must have the shape", PartedAction("go", (HERE,), (Part(("a",), change=np.eye(3)),)), {}),
-        ("reward of 'go' on a must have", PartedAction("go", (HERE,), (Part(("a",), np.zeros(3)),)), {}),
+         going(LocalModel(("a",), None, ("x",), FLAT)), {}),
+        ("sums to 0.9", going(LocalModel(("a",), None, ("x", "y"), FLAT * 0.9)), {}),
+        ("some are below 0", going(LocalModel(("a",), change=np.array([[2.0, -1], [0, 1]]))), {}),
+        ("change of 'go' on a must have the shape", going(LocalModel(("a",), change=np.eye(3))), {}),
+        ("reward of 'go' on a must have", going(LocalModel(("a",), np.zeros(3))), {}),
         (
             "changes of 'go' must have every factor once",
-            PartedAction("go", (HERE,), (Part(("a",), change=FLAT), Part(("a", "b"), change=np.eye(4)))), {},
+            going(LocalModel(("a",), change=FLAT), LocalModel(("a", "b"), change=np.eye(4))), {},
         ),
-        ("may pay by the state after it only", PartedAction("go", (HERE,), (Part(("a",), np.zeros((1, 2, 2))),)), {}),
-        ("must lead to one visible state", PartedAction("go", (HERE, HERE)), {}),
+        ("may pay by the state after it only", going(LocalModel(("a",), np.zeros((1, 2, 2)))), {}),
+        ("must lead to one visible state", FactoredAction("go", (HERE, HERE)), {}),
         ("joint priors must have every factor once", look("look", "a"),
          {"joint": [JointPrior(("a", "b"), np.full(4, 0.25)), JointPrior(("b",), np.full(2, 0.5))]}),
         ("joint prior of a, b must have the shape", look("look", "a"),
@@ -259,10 +263,10 @@ FLAT = np.full((2, 2), 0.5)
         ("joint prior of a, b must have numbers that sum to 1", look("look", "a"),
          {"joint": [JointPrior(("a", "b"), np.full(4, 0.2))]}),
         ("a passive change must pay and show nothing", look("look", "a"),
-         {"passive": [Part(("b",), np.zeros(2), change=WEAR)]}),
+         {"passive": [LocalModel(("b",), np.zeros(2), change=WEAR)]}),
     ],
 )  # fmt: skip
-def test_faults_are_named(message: str, action: PartedAction, said: dict[str, object]) -> None:
+def test_faults_are_named(message: str, action: FactoredAction, said: dict[str, object]) -> None:
     with pytest.raises(ProblemError, match=message.replace("(", r"\(")) as caught:
         made("ab", action, **said)
     assert caught.value.field
@@ -272,5 +276,5 @@ def test_too_many_combinations_are_refused() -> None:
     names = [f"f{number}" for number in range(15)]
     factors = [factor(name) for name in names]
     with pytest.raises(ProblemError, match="32,768 combinations"):
-        joined_problem("p", factors, start=HERE, menus={HERE: [look("all", *names)]})
-    assert len(joined_problem("p", factors, start=HERE, menus={HERE: [look("one", "f0")]}).factors) == 15
+        FactoredProblem("p", factors, start=HERE, menus={HERE: [look("all", *names)]})
+    assert len(FactoredProblem("p", factors, start=HERE, menus={HERE: [look("one", "f0")]}).factors) == 15

@@ -21,7 +21,7 @@ from bridge import (
 from bridge import case_advice as advise
 from bridge import decide_at as decide
 from bridge import solve_bounds as solve
-from rhoplan import EvidenceError, ModelFileError, Problem, ProblemError, panel
+from rhoplan import POMDP, EvidenceError, ModelFileError, ProblemError, panel
 from test_model_file import assert_same
 
 WARD = """\
@@ -40,8 +40,8 @@ losses:
 """
 
 
-def offered(problem: Problem, *given: tuple[str, str]) -> list[str]:
-    menu = problem.menu(observe_all(problem, given).visible)
+def offered(problem: POMDP, *given: tuple[str, str]) -> list[str]:
+    menu = problem.menu(observe_all(problem, given).observable)
     return [action.name for action in menu if not action.ends_episode]
 
 
@@ -58,7 +58,7 @@ def test_a_panel_tells_what_its_tests_tell_in_a_row() -> None:
     together = observe_all(problem, [("blood", "crp high and troponin normal")])
     apart = observe_all(problem, [("crp", "high"), ("troponin", "normal")])
     assert together.belief == pytest.approx(apart.belief)
-    assert together.visible == apart.visible
+    assert together.observable == apart.observable
 
 
 def test_what_may_be_run_after_a_panel_and_after_its_tests() -> None:
@@ -90,7 +90,7 @@ def test_a_panel_waits_for_what_its_tests_wait_for() -> None:
     assert offered(problem, ("ecg", "positive")) == ["crp", "blood"]
 
 
-def value(problem: Problem, joint: np.ndarray, run: frozenset[str]) -> float:
+def value(problem: POMDP, joint: np.ndarray, run: frozenset[str]) -> float:
     """The best expected reward by trying everything; joint: prior times chance of what was seen."""
     ways = [float(joint @ commit.reward) for commit in problem.flat.commits]
     for test in problem.flat.tests:

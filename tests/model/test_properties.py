@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import END, Action, Factor, Problem
+from rhoplan import END, POMDP, Action, Factor
 from rhoplan._old.graph import Graph
 from rhoplan.advice.bands import bands
 from rhoplan.advice.margin import lead_of
@@ -22,16 +22,16 @@ from rhoplan.present.content import check_reportable
 FLAT = ("tiger", "bandit", "diagnosis", "chest-pain", "four-diseases")
 
 
-def in_general_form(problem: Problem) -> Problem:
+def in_general_form(problem: POMDP) -> POMDP:
     """`problem` without its lists: factors, and a menu by function."""
-    return replace(problem, menu=lambda visible: problem.menu(visible))
+    return replace(problem, menu=lambda observable: problem.menu(observable))
 
 
-def tiger(**changes: object) -> Problem:
+def tiger(**changes: object) -> POMDP:
     return in_general_form(replace(rhoplan.make("tiger"), **changes))
 
 
-def changed(problem: Problem, name: str, change: Callable[[Action], Action]) -> Problem:
+def changed(problem: POMDP, name: str, change: Callable[[Action], Action]) -> POMDP:
     """`problem` with one of its actions changed, everywhere."""
     return replace(problem, menu=lambda v: tuple(change(a) if a.name == name else a for a in problem.menu(v)))
 
@@ -81,7 +81,7 @@ def test_several_factors_or_places_too_many_to_see_are_something_else() -> None:
         two, factors=(*two.factors, Factor("other", ("a", "b"), np.array([0.5, 0.5])))
     ).observes_then_commits
     listen, *doors = two.menu(two.start)
-    endless = Problem("long", two.factors, 0, lambda n: (replace(listen, leads_to=(n + 1, n + 1)), *doors))
+    endless = POMDP("long", two.factors, 0, lambda n: (replace(listen, leads_to=(n + 1, n + 1)), *doors))
     assert not endless.observes_then_commits
     assert not rhoplan.make("navigation:n=3").observes_then_commits
 
@@ -90,9 +90,9 @@ def test_commits_must_be_the_same_everywhere() -> None:
     base = tiger()
     listen, left, right = base.menu(base.start)
     onward = replace(listen, leads_to=("there", "there"))
-    apart = Problem("apart", base.factors, "here", lambda v: (onward, left, right) if v == "here" else (onward, left))
+    apart = POMDP("apart", base.factors, "here", lambda v: (onward, left, right) if v == "here" else (onward, left))
     assert not apart.observes_then_commits
-    alike = Problem("alike", base.factors, "here", lambda v: (onward, left, right) if v == "here" else (left, right))
+    alike = POMDP("alike", base.factors, "here", lambda v: (onward, left, right) if v == "here" else (left, right))
     assert alike.observes_then_commits
 
 
@@ -131,7 +131,7 @@ def test_both_forms_have_the_same_steps_over_the_weight() -> None:
 
 
 def test_a_leaf_of_its_own_has_no_steps() -> None:
-    general = replace(tiger(), leaf=lambda visibles, beliefs: np.zeros(len(visibles)))
+    general = replace(tiger(), leaf=lambda observables, beliefs: np.zeros(len(observables)))
     with pytest.raises(rhoplan.ProblemError, match="steps cannot be found"):
         policy_steps(general, horizon=2)
 
@@ -153,7 +153,7 @@ def test_a_ceiling_puts_off_losses_where_time_is_discounted() -> None:
     """Opening costs 100 behind either door: to listen for ever, at 1 a time, costs 10."""
     both = [replace(one, reward=np.array([-100.0, -100.0])) for one in tiger().commits]
     listen = tiger().menu(tiger().start)[0]
-    problem = Problem("loss", tiger().factors, tiger().start, lambda _: (listen, *both), discount=0.9)
+    problem = POMDP("loss", tiger().factors, tiger().start, lambda _: (listen, *both), discount=0.9)
     assert problem.observes_then_commits
     assert full_information_bound(problem).value == pytest.approx(-10.0, abs=1e-6)
 
@@ -193,7 +193,7 @@ def test_the_width_of_a_graph_is_known_where_menus_widen() -> None:
     on = replace(listen, leads_to=("there", "there"))
     more = replace(on, name="look", likelihood=np.array([[0.9, 0.05, 0.05], [0.1, 0.1, 0.8]]), outcomes=("a", "b", "c"))
     more = replace(more, leads_to=("there",) * 3)
-    late = Problem("late", base.factors, "here", lambda v: (on, *doors) if v == "here" else (on, more, *doors))
+    late = POMDP("late", base.factors, "here", lambda v: (on, *doors) if v == "here" else (on, more, *doors))
     assert Graph(late).next.shape[1:] == (2, 3)
     assert policy_steps(late, horizon=3, high=20.0)[0].score.tests > 1
 

@@ -12,12 +12,12 @@ from bridge import decide_at as decide
 from bridge import estimate as simulate
 from bridge import exact_score as evaluate
 from bridge import solve_bounds as solve
-from rhoplan import Commit, EvidenceError, Problem, ProblemError, Test, observe_then_commit
+from rhoplan import POMDP, Decision, DiagnosticProblem, EvidenceError, ProblemError, Test
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
 
 
-def screening(**rules: object) -> Problem:
+def screening(**rules: object) -> POMDP:
     """Two states, three tests: a and b share a blood sample, c waits for a."""
     tests = []
     for name, (sensitivity, specificity) in LIKELIHOODS.items():
@@ -25,12 +25,12 @@ def screening(**rules: object) -> Problem:
         group = "blood" if name in "ab" else ""
         after = ("a",) if name == "c" else ()
         tests.append(Test(name, 1.0 if name != "c" else 3.0, ("no", "yes"), rows, False, group, after))
-    commits = (Commit("treat", np.array([-10.0, 0.0])), Commit("leave", np.array([0.0, -40.0])))
-    return observe_then_commit(
-        "screening",
-        ("well", "ill"),
+    commits = (Decision("treat", np.array([-10.0, 0.0])), Decision("leave", np.array([0.0, -40.0])))
+    return DiagnosticProblem(
+        name="screening",
+        states=("well", "ill"),
         tests=tuple(tests),
-        commits=commits,
+        decisions=commits,
         prior=np.array([0.7, 0.3]),
         horizon=3,
         **rules,
@@ -63,7 +63,7 @@ def plain(
     ("first", "most", "budget"), list(itertools.product([0.0, 2.1], [None, 0, 1, 2], [None, 1.0, 3.1, 4.2, 7.1]))
 )
 def test_planner_and_optimum_follow_the_rules(first: float, most: int | None, budget: float | None) -> None:
-    problem = screening(first_prices={"blood": first}, most_tests=most, budget=budget)
+    problem = screening(groups={"blood": first}, max_tests=most, budget=budget)
     expected = plain({"first": first, "tests": most, "budget": budget}, frozenset(), problem.prior, 0.0)
     agent = make_agent("planning", problem, horizon=4)
     assert evaluate(problem, agent).reward == pytest.approx(expected, abs=1e-9)
@@ -73,11 +73,11 @@ def test_planner_and_optimum_follow_the_rules(first: float, most: int | None, bu
 
 
 def test_simulation_pays_what_the_score_says() -> None:
-    problem = screening(first_prices={"blood": 2.1}, most_tests=2)
+    problem = screening(groups={"blood": 2.1}, max_tests=2)
     agent = make_agent("planning", problem, horizon=3)
     exact, sampled = evaluate(problem, agent), simulate(problem, agent, episodes=2000)
     assert abs(exact.reward - sampled.reward) < 4 * sampled.se["reward"]
-    assert evaluate(problem, agent, world=screening(first_prices={"blood": 2.1}, most_tests=2)).reward == pytest.approx(
+    assert evaluate(problem, agent, world=screening(groups={"blood": 2.1}, max_tests=2)).reward == pytest.approx(
         exact.reward
     )
 
@@ -85,12 +85,12 @@ def test_simulation_pays_what_the_score_says() -> None:
 def test_repeated_tests_count_for_caps() -> None:
     rows = np.array([[0.8, 0.2], [0.2, 0.8]])
     test = Test("ask", 1.0, ("no", "yes"), rows, True, "panel")
-    commits = (Commit("x", np.array([5.0, -5.0])), Commit("y", np.array([-5.0, 5.0])))
+    commits = (Decision("x", np.array([5.0, -5.0])), Decision("y", np.array([-5.0, 5.0])))
     costs = []
     for most, budget in ((1, None), (3, None), (None, 2.5), (None, 100.0)):
-        problem = observe_then_commit(
-            "p", ("s", "t"), tests=(test,), commits=commits, horizon=5, first_prices={"panel": 0.5},
-            most_tests=most, budget=budget,
+        problem = DiagnosticProblem(
+            name="p", states=("s", "t"), tests=(test,), decisions=commits, horizon=5, groups={"panel": 0.5},
+            max_tests=most, budget=budget,
         )  # fmt: skip
         score = evaluate(problem, make_agent("planning-ig", problem, weight=50.0))
         costs.append(len(score.tests_distribution) - 1)
@@ -108,33 +108,33 @@ def test_repeated_tests_count_for_caps() -> None:
 )
 def test_evidence_against_the_rules_is_refused(evidence: list[tuple[str, str]], message: str) -> None:
     with pytest.raises(EvidenceError, match=message):
-        observe_all(screening(most_tests=2), evidence)
+        observe_all(screening(max_tests=2), evidence)
 
 
 def test_rules_that_make_no_sense_are_refused() -> None:
     test = Test("a", 1.0, ("no", "yes"), np.array([[0.5, 0.5], [0.5, 0.5]]), False, "", ("b",))
     other = Test("b", 1.0, ("no", "yes"), np.array([[0.5, 0.5], [0.5, 0.5]]), False, "", ("a",))
-    commits = (Commit("x", np.zeros(2)),)
+    commits = (Decision("x", np.zeros(2)),)
     for tests, rules, message in (
         ((test,), {}, "'b' is none"),
         ((test, other), {}, "wait for one another"),
         ((other,), {}, "'a' is none"),
-        ((), {"first_prices": {"g": 1.0}}, "no test"),
-        ((), {"most_tests": -1}, "at least 0"),
+        ((), {"groups": {"g": 1.0}}, "no test"),
+        ((), {"max_tests": -1}, "at least 0"),
         ((), {"budget": float("nan")}, "at least 0"),
     ):
         with pytest.raises(ProblemError, match=message):
-            observe_then_commit("p", ("s", "t"), tests=tests, commits=commits, **rules)  # type: ignore[arg-type]
+            DiagnosticProblem(name="p", states=("s", "t"), tests=tests, decisions=commits, **rules)  # type: ignore[arg-type]
 
 
-def later_with_more_outcomes() -> Problem:
+def later_with_more_outcomes() -> POMDP:
     """A test that waits for another one and has more outcomes than it."""
     first = Test("first", 1.0, ("no", "yes"), np.array([[0.6, 0.4], [0.23, 0.77]]), repeatable=False)
     rows = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
     second = Test("second", 0.5, ("a", "b", "c"), rows, repeatable=False, after=("first",))
-    commits = (Commit("leave", np.array([0.0, -80.0])), Commit("treat", np.array([-30.0, 0.0])))
-    return observe_then_commit(
-        "later", ("well", "ill"), tests=(first, second), commits=commits, prior=np.array([0.82, 0.18])
+    commits = (Decision("leave", np.array([0.0, -80.0])), Decision("treat", np.array([-30.0, 0.0])))
+    return DiagnosticProblem(
+        name="later", states=("well", "ill"), tests=(first, second), decisions=commits, prior=np.array([0.82, 0.18])
     )
 
 
@@ -158,19 +158,29 @@ def test_a_test_that_was_run_still_opens_those_that_wait_for_it() -> None:
 
 def test_the_cap_that_was_met_is_named() -> None:
     tests = [Test(f"t{n}", 1.0, ("no", "yes"), np.array([[0.6, 0.4], [0.3, 0.7]]), repeatable=False) for n in range(3)]
-    commits = (Commit("leave", np.array([0.0, -80.0])), Commit("treat", np.array([-30.0, 0.0])))
-    problem = observe_then_commit(
-        "capped", ("well", "ill"), tests=tests, commits=commits, prior=np.array([0.8, 0.2]), most_tests=2, budget=100.0
+    commits = (Decision("leave", np.array([0.0, -80.0])), Decision("treat", np.array([-30.0, 0.0])))
+    problem = DiagnosticProblem(
+        name="capped",
+        states=("well", "ill"),
+        tests=tests,
+        decisions=commits,
+        prior=np.array([0.8, 0.2]),
+        max_tests=2,
+        budget=100.0,
     )
     with pytest.raises(EvidenceError, match="at most 2 tests"):
         observe_all(problem, [("t0", "yes"), ("t1", "yes"), ("t2", "yes")])
 
 
-def repeated(cost: float, budget: float) -> Problem:
+def repeated(cost: float, budget: float) -> POMDP:
     rows = np.array([[0.6, 0.4], [0.4, 0.6]])
-    commits = (Commit("treat", np.array([-10.0, 0.0])), Commit("leave", np.array([0.0, -40.0])))
-    return observe_then_commit(
-        "capped", ("well", "ill"), tests=(Test("t", cost, ("no", "yes"), rows),), commits=commits, budget=budget
+    commits = (Decision("treat", np.array([-10.0, 0.0])), Decision("leave", np.array([0.0, -40.0])))
+    return DiagnosticProblem(
+        name="capped",
+        states=("well", "ill"),
+        tests=(Test("t", cost, ("no", "yes"), rows),),
+        decisions=commits,
+        budget=budget,
     )
 
 
@@ -196,20 +206,20 @@ def test_prices_add_up_to_the_cap_as_the_decimals_people_wrote(cost: float, budg
         observe_all(problem, [("t", "yes")] * (most + 1))
 
 
-def test_first_prices_add_up_to_the_cap_too() -> None:
+def test_groups_add_up_to_the_cap_too() -> None:
     """0.1 + 0.2 for the first of the group, 0.1 for the second: 0.4 on paper, 0.4000000000000001 in floats."""
     rows = np.array([[0.9, 0.1], [0.2, 0.8]])
     tests = tuple(Test(name, 0.1, ("no", "yes"), rows, False, "blood") for name in "ab")
-    commits = (Commit("treat", np.array([-10.0, 0.0])), Commit("leave", np.array([0.0, -40.0])))
-    problem = observe_then_commit(
-        "lab", ("well", "ill"), tests=tests, commits=commits, first_prices={"blood": 0.2}, budget=0.4, horizon=2
+    commits = (Decision("treat", np.array([-10.0, 0.0])), Decision("leave", np.array([0.0, -40.0])))
+    problem = DiagnosticProblem(
+        name="lab", states=("well", "ill"), tests=tests, decisions=commits, groups={"blood": 0.2}, budget=0.4, horizon=2
     )
 
     observe_all(problem, [("a", "yes"), ("b", "no")])
     assert flips(problem, make_agent("planning", problem))
 
 
-def gated(*, repeatable: bool, certain: bool) -> Problem:
+def gated(*, repeatable: bool, certain: bool) -> POMDP:
     """A referral that tells nothing, or a blood count that tells all, and a scan that waits for it."""
     first = np.eye(3)[:, :2] + [[0, 0], [0, 0], [0, 1]] if certain else np.ones((3, 1))
     rows = np.array([[0.95, 0.05], [0.5, 0.5], [0.05, 0.95]])
@@ -217,9 +227,11 @@ def gated(*, repeatable: bool, certain: bool) -> Problem:
         Test("first", 1.0, tuple("xy"[: first.shape[1]]), first, False),
         Test("scan", 5.0, ("no", "yes"), rows, repeatable, "", ("first",)),
     )
-    commits = (Commit("A", np.array([0.0, -100.0, -100.0])), Commit("B", np.array([-100.0, -100.0, 0.0])))
+    commits = (Decision("A", np.array([0.0, -100.0, -100.0])), Decision("B", np.array([-100.0, -100.0, 0.0])))
     prior = np.array([0.5, 0.0, 0.5])
-    return observe_then_commit("gated", ("a", "b", "c"), tests=tests, commits=commits, prior=prior, horizon=2)
+    return DiagnosticProblem(
+        name="gated", states=("a", "b", "c"), tests=tests, decisions=commits, prior=prior, horizon=2
+    )
 
 
 @pytest.mark.parametrize("weight", [0.0, 2.0])
@@ -243,8 +255,8 @@ def test_the_chain_of_useless_tests_is_followed_to_its_end() -> None:
     tests = [Test("step-0", 0.5, ("done",), nothing, False)]
     tests += [Test(f"step-{k}", 0.5, ("done",), nothing, False, "", (f"step-{k - 1}",)) for k in (1, 2)]
     tests.append(Test("look", 1.0, ("no", "yes"), np.eye(2), False, "", ("step-2",)))
-    commits = (Commit("A", np.array([0.0, -100.0])), Commit("B", np.array([-100.0, 0.0])))
-    problem = observe_then_commit("chain", ("a", "b"), tests=tuple(tests), commits=commits)
+    commits = (Decision("A", np.array([0.0, -100.0])), Decision("B", np.array([-100.0, 0.0])))
+    problem = DiagnosticProblem(name="chain", states=("a", "b"), tests=tuple(tests), decisions=commits)
 
     found = solve(problem)
 
@@ -260,8 +272,8 @@ def test_useless_tests_that_only_together_open_another_are_kept() -> None:
         Test("referral", 0.25, ("done",), nothing, False),
         Test("look", 1.0, ("no", "yes"), np.eye(2), False, "", ("consent", "referral")),
     )
-    commits = (Commit("A", np.array([0.0, -100.0])), Commit("B", np.array([-100.0, 0.0])))
-    problem = observe_then_commit("both", ("a", "b"), tests=tests, commits=commits)
+    commits = (Decision("A", np.array([0.0, -100.0])), Decision("B", np.array([-100.0, 0.0])))
+    problem = DiagnosticProblem(name="both", states=("a", "b"), tests=tests, decisions=commits)
 
     found = solve(problem)
 
@@ -273,7 +285,7 @@ def test_a_test_that_cannot_be_had_leaves_the_budget_as_it_was() -> None:
     likelihood = np.array([[0.9, 0.1], [0.2, 0.8]])
     prices = {"a": 1.0, "b": 0.25, "c": 1.0}
     tests = tuple(Test(name, price, ("no", "yes"), likelihood, False) for name, price in prices.items())
-    commits = (Commit("u", np.array([0.0, -9.0])), Commit("v", np.array([-9.0, 0.0])))
+    commits = (Decision("u", np.array([0.0, -9.0])), Decision("v", np.array([-9.0, 0.0])))
     menu = FlatMenu(tests, commits, budget=2.0)
     done = menu.after(tests[0], Done())
     left = menu.without({"b"})

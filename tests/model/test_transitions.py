@@ -12,11 +12,11 @@ import rhoplan
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
-from rhoplan.belief.draws import outcome_for, row_drawer
-from rhoplan.belief.information import coupling, information, predict, update
-from rhoplan.belief.situation import branch, initial
+from rhoplan.belief_math.information import coupling, information, predict, update
+from rhoplan.belief_math.sampling import outcome_for, row_drawer
+from rhoplan.belief_math.transitions import Ways, mean_payment, payments
 from rhoplan.model import transitions
-from rhoplan.model.transitions import Ways, mean_payment, payments
+from rhoplan.model.situation import branch, initial
 from rhoplan.model.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws
 
@@ -166,7 +166,7 @@ def test_small_numbers_are_not_taken_for_equal():
 # -- whole problems -------------------------------------------------------------------------------------------------
 
 
-def paying(draw: Draw, *, states: int = 3, outcomes: int = 2, actions: int = 2, thin: bool = False) -> rhoplan.Problem:
+def paying(draw: Draw, *, states: int = 3, outcomes: int = 2, actions: int = 2, thin: bool = False) -> rhoplan.POMDP:
     """A problem without an end whose payments depend on outcomes and on the states after them."""
 
     def act(number: int) -> rhoplan.Action:
@@ -191,12 +191,12 @@ def paying(draw: Draw, *, states: int = 3, outcomes: int = 2, actions: int = 2, 
 
     menu = tuple(act(number) for number in range(actions))
     factor = rhoplan.Factor("state", tuple(f"s{s}" for s in range(states)), np.array(distribution(draw, states)))
-    problem = rhoplan.Problem("paying", (factor,), "here", lambda _: menu, horizon=2, discount=0.9, cap=3)
+    problem = rhoplan.POMDP("paying", (factor,), "here", lambda _: menu, horizon=2, discount=0.9, cap=3)
     rhoplan.check_problem(problem)
     return problem
 
 
-def brute(problem: rhoplan.Problem, agent: BoundAgent) -> tuple[float, float, float]:
+def brute(problem: rhoplan.POMDP, agent: BoundAgent) -> tuple[float, float, float]:
     """Mean, spread and discounted mean of what is paid, way by way."""
     found: list[tuple[float, float, float]] = []
     factor = problem.factors[0]
@@ -206,7 +206,7 @@ def brute(problem: rhoplan.Problem, agent: BoundAgent) -> tuple[float, float, fl
             found.append((chance, paid, discounted))
             return
         name = decide(problem, agent, situation).choice
-        action = next(action for action in problem.menu(situation.visible) if action.name == name)
+        action = next(action for action in problem.menu(situation.observable) if action.name == name)
         per_outcome = transitions.dense(
             np.eye(len(factor.states)) if action.transition is None else action.transition, len(action.outcomes)
         )
@@ -317,7 +317,7 @@ def test_what_breaks_the_rules_is_told(fields, words):
     factor = rhoplan.Factor("state", ("a", "b"), np.array([0.5, 0.5]))
 
     with pytest.raises(rhoplan.ProblemError, match=words):
-        rhoplan.check_problem(rhoplan.Problem("bad", (factor,), "here", lambda _: (look,)))
+        rhoplan.check_problem(rhoplan.POMDP("bad", (factor,), "here", lambda _: (look,)))
 
 
 def test_an_impossible_outcome_needs_no_change():
@@ -326,7 +326,7 @@ def test_an_impossible_outcome_needs_no_change():
     look = rhoplan.Action("look", np.zeros(2), likelihood, ("a", "b"), ("here",) * 2, transition=moves)
     factor = rhoplan.Factor("state", ("a", "b"), np.array([0.5, 0.5]))
 
-    rhoplan.check_problem(rhoplan.Problem("fine", (factor,), "here", lambda _: (look,)))
+    rhoplan.check_problem(rhoplan.POMDP("fine", (factor,), "here", lambda _: (look,)))
 
 
 def test_no_belief_at_all_is_moved_to_none():

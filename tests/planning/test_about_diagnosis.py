@@ -11,11 +11,11 @@ import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
-from rhoplan.belief.information import information
+from rhoplan.belief_math.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.diagnostic import Grouped
-from rhoplan.model.pomdp import Factor, Problem
+from rhoplan.model.pomdp import POMDP, Factor
 from rhoplan.model.validate import check_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.symmetry import state_symmetries
@@ -23,7 +23,7 @@ from rhoplan.planning.certified.symmetry import state_symmetries
 WEIGHTS = [0.0, 2.0, 30.0]
 
 
-def drawn(seed: int, tests: int = 3, *, about: bool = True) -> Problem:
+def drawn(seed: int, tests: int = 3, *, about: bool = True) -> POMDP:
     """Two or three diagnoses with up to three subtypes each, tests of two or three outcomes that run once."""
     rng = np.random.default_rng(seed)
     diagnoses = tuple(f"d{i}" for i in range(rng.integers(2, 4)))
@@ -37,14 +37,15 @@ def drawn(seed: int, tests: int = 3, *, about: bool = True) -> Problem:
         rows = rng.dirichlet(np.full(outcomes, 0.7), size)
         made.append(rhoplan.Test(f"t{k}", float(rng.integers(1, 5)), tuple("abc"[:outcomes]), rows, False))
     payoff = rng.integers(-40, 20, (3, len(diagnoses))).astype(float)
-    commits = tuple(rhoplan.Commit(f"c{i}", grouped.unfold(row)) for i, row in enumerate(payoff))
-    return rhoplan.observe_then_commit(
-        "drawn", diagnoses, subtypes=grouped.subtypes, about_diagnosis=about, tests=tuple(made), commits=commits,
+    commits = tuple(rhoplan.Decision(f"c{i}", grouped.unfold(row)) for i, row in enumerate(payoff))
+    return rhoplan.DiagnosticProblem(
+        name="drawn", states=diagnoses, subtypes=grouped.subtypes, about_diagnosis=about, tests=tuple(made),
+        decisions=commits,
         prior=rng.dirichlet(np.ones(size)),
     )  # fmt: skip
 
 
-def told(problem: Problem, belief: list[float], rows: list[list[float]]) -> float:
+def told(problem: POMDP, belief: list[float], rows: list[list[float]]) -> float:
     """Mutual information of diagnosis and outcome, by its definition, sum p(d, o) ln (p(d, o) / p(d) p(o))."""
     names = problem.factors[0].diagnosis_of
     total = 0.0
@@ -57,13 +58,13 @@ def told(problem: Problem, belief: list[float], rows: list[list[float]]) -> floa
     return total
 
 
-def best(problem: Problem, belief: list[float], left: frozenset[int], depth: int, weight: float) -> float:
+def best(problem: POMDP, belief: list[float], left: frozenset[int], depth: int, weight: float) -> float:
     """The best value of reward + weight * information over `depth` tests, by trying everything."""
     ways = [sum(b * r for b, r in zip(belief, c.reward.tolist(), strict=True)) for c in problem.flat.commits]
     return max(ways + [of_test(problem, belief, left, k, depth, weight) for k in left if depth])
 
 
-def of_test(problem: Problem, belief: list[float], left: frozenset[int], k: int, depth: int, weight: float) -> float:
+def of_test(problem: POMDP, belief: list[float], left: frozenset[int], k: int, depth: int, weight: float) -> float:
     test = problem.flat.tests[k]
     rows = test.likelihood.tolist()
     worth = -test.cost + weight * told(problem, belief, rows)
@@ -118,12 +119,12 @@ def test_a_discount_leaves_the_bounds_sound() -> None:
 def test_what_only_tells_subtypes_apart_is_worth_nothing_about_the_diagnosis() -> None:
     rows = np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]])
     tests = (rhoplan.Test("form", 1.0, ("a", "b"), rows, False),)
-    commits = (rhoplan.Commit("go", np.array([-1.0, 0, 0])), rhoplan.Commit("stay", np.array([0.0, -1, -1])))
+    commits = (rhoplan.Decision("go", np.array([-1.0, 0, 0])), rhoplan.Decision("stay", np.array([0.0, -1, -1])))
     gains = {}
     for about in (False, True):
-        problem = rhoplan.observe_then_commit(
-            "form", ("well", "ill"), subtypes={"ill": ("one", "two")}, about_diagnosis=about, tests=tests,
-            commits=commits, prior=np.array([0.5, 0.25, 0.25]),
+        problem = rhoplan.DiagnosticProblem(
+            name="form", states=("well", "ill"), subtypes={"ill": ("one", "two")}, about_diagnosis=about, tests=tests,
+            decisions=commits, prior=np.array([0.5, 0.25, 0.25]),
         )  # fmt: skip
         found = decide(problem, make_agent("planning-ig", problem, weight=100.0))
         gains[about] = next(one.information for one in found.actions if one.name == "form")
@@ -136,9 +137,11 @@ def test_what_only_tells_subtypes_apart_is_worth_nothing_about_the_diagnosis() -
 def test_symmetries_keep_diagnoses_together() -> None:
     """Exchanging a diagnosis with a subtype of the other leaves every number, but not what is asked."""
     rows = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
-    tests, commits = (rhoplan.Test("t", 1.0, ("a", "b"), rows),), (rhoplan.Commit("go", np.zeros(3)),)
-    given = {"subtypes": {"q": ("x", "y")}, "tests": tests, "commits": commits, "prior": np.full(3, 1 / 3)}
-    problems = [rhoplan.observe_then_commit("s", ("p", "q"), about_diagnosis=a, **given) for a in (False, True)]  # type: ignore[arg-type]
+    tests, commits = (rhoplan.Test("t", 1.0, ("a", "b"), rows),), (rhoplan.Decision("go", np.zeros(3)),)
+    given = {"subtypes": {"q": ("x", "y")}, "tests": tests, "decisions": commits, "prior": np.full(3, 1 / 3)}
+    problems = [
+        rhoplan.DiagnosticProblem(name="s", states=("p", "q"), about_diagnosis=a, **given) for a in (False, True)
+    ]  # type: ignore[arg-type]
     assert [len(state_symmetries(problem)) for problem in problems] == [2, 1]
 
 
@@ -156,13 +159,13 @@ def test_the_file_says_what_information_is_about() -> None:
 def test_subtypes_that_are_all_alike_are_the_plain_model_in_every_number() -> None:
     tiger = rhoplan.make("tiger")
     grouped = Grouped(tiger.states, {tiger.states[0]: ("one", "two")})
-    alike = rhoplan.observe_then_commit(
-        "tiger",
-        tiger.states,
+    alike = rhoplan.DiagnosticProblem(
+        name="tiger",
+        states=tiger.states,
         subtypes=grouped.subtypes,
         about_diagnosis=True,
         tests=tuple(rhoplan.Test(t.name, t.cost, t.outcomes, grouped.unfold(t.likelihood)) for t in tiger.flat.tests),
-        commits=tuple(rhoplan.Commit(c.name, grouped.unfold(c.reward)) for c in tiger.flat.commits),
+        decisions=tuple(rhoplan.Decision(c.name, grouped.unfold(c.reward)) for c in tiger.flat.commits),
         prior=np.array([0.2, 0.3, 0.5]),
         horizon=tiger.horizon,
     )
@@ -191,4 +194,4 @@ def test_one_hidden_factor_only() -> None:
     tiger = rhoplan.make("tiger")
     factor = Factor("state", tiger.states, tiger.prior, about_diagnosis=True)
     with pytest.raises(ProblemError, match="only where there is one hidden factor"):
-        check_problem(Problem("two", (factor, tiger.factors[0]), tiger.start, tiger.menu))
+        check_problem(POMDP("two", (factor, tiger.factors[0]), tiger.start, tiger.menu))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
 from rhoplan.planning.certified import convex
 from rhoplan.planning.certified.convex import SCORE, VALUE, Anchors
 

@@ -23,11 +23,11 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import simulate
-from rhoplan.belief.situation import initial, observe
 from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.gym import ProblemEnv
-from rhoplan.model.pomdp import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor
+from rhoplan.model.situation import initial, observe
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.rates import InformationRate
@@ -43,20 +43,20 @@ CLOSE = 1e-9
 INF = math.inf
 
 
-def outlook_at_start(problem: Problem) -> float:
+def outlook_at_start(problem: POMDP) -> float:
     priors = tuple(factor.prior[None, :] for factor in problem.factors)
     return float(TourValue(problem, discount=problem.discount)([problem.start], priors)[0])
 
 
-def deep_value(problem: Problem, depth: int, stopped: float) -> float:
+def deep_value(problem: POMDP, depth: int, stopped: float) -> float:
     """Exact look-ahead of `depth` actions, where stopping short of the end is worth `stopped`."""
     graph = BeliefGraph(problem)
-    leaf = lambda visibles, _: np.full(len(visibles), stopped)  # noqa: E731
+    leaf = lambda observables, _: np.full(len(observables), stopped)  # noqa: E731
     values = LayerValues(graph, InformationRate(0.0), discount=problem.discount, leaf=leaf)
     return float(values.value(np.array([graph.root]), depth)[0])
 
 
-def surveyed(problem: Problem) -> SiteGraph | None:
+def surveyed(problem: POMDP) -> SiteGraph | None:
     return site_graph(problem, problem.start, discount=problem.discount, tasks={})
 
 
@@ -202,12 +202,12 @@ class Country:
         return SAMPLE if self.exits else VERDICTS
 
 
-def problem_of(country: Country) -> Problem:
+def problem_of(country: Country) -> POMDP:
     """The records for `country`. Visible: the place, and the rocks that are dealt with."""
     one, spent = np.ones((3, 1)), np.tile([0.0, 0.0, 1.0], (3, 1))
 
-    def menu(visible) -> tuple[Action, ...]:
-        place, done = visible
+    def menu(observable) -> tuple[Action, ...]:
+        place, done = observable
         actions = [
             Action(f"to-{there}", np.full(3, -cost), one, ("done",), ((there, done),))
             for (here, there), cost in country.walks.items()
@@ -216,7 +216,9 @@ def problem_of(country: Country) -> Problem:
         if place in country.rocks and place not in done:
             rock, after = list(country.rocks).index(place), done | {place}
             rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-            actions.append(Action("check", np.full(3, -country.check), rows, ("good", "bad"), (visible, visible), rock))
+            actions.append(
+                Action("check", np.full(3, -country.check), rows, ("good", "bad"), (observable, observable), rock)
+            )
             target = END if not country.exits and after == set(country.rocks) else (place, after)
             for name, pay in country.deals.items():
                 actions.append(Action(name, np.array([*pay, 0.0]), one, ("done",), (target,), rock, spent))
@@ -229,7 +231,7 @@ def problem_of(country: Country) -> Problem:
         for place, good in country.rocks.items()
     )
     start = (country.start, frozenset())
-    return Problem("country", factors, start, menu, discount=country.discount, planner="anytime")
+    return POMDP("country", factors, start, menu, discount=country.discount, planner="anytime")
 
 
 def best_value(country: Country, truth: str = "") -> float:
@@ -444,8 +446,8 @@ def test_survey_of_a_grid_walks_by_manhattan_distance(spec):
     assert sorted(found.factors) == list(range(len(sites)))
     assert found.has_remote == (problem.name != "inspection")
     assert found.is_optional == (problem.name != "inspection")
-    for visible, number in found.place.items():
-        row, column = visible[:2]
+    for observable, number in found.place.items():
+        row, column = observable[:2]
         for errand, factor in enumerate(found.factors):
             apart = abs(row - sites[factor][0]) + abs(column - sites[factor][1])
             assert found.steps[number, errand] == apart
@@ -466,10 +468,10 @@ def look(target: str) -> Action:
     return Action("look", np.full(2, -0.1), np.array([[0.7, 0.3], [0.3, 0.7]]), ("yes", "no"), (target, target))
 
 
-def one_rock(menus, factors: int = 1) -> Problem:
+def one_rock(menus, factors: int = 1) -> POMDP:
     rock = np.array([0.5, 0.5])
     named = tuple(Factor(f"rock-{k}", ("good", "bad"), rock) for k in range(factors))
-    return Problem("one-rock", named, "here", menus.__getitem__, planner="anytime")
+    return POMDP("one-rock", named, "here", menus.__getitem__, planner="anytime")
 
 
 def claim(rock: int) -> Action:
@@ -802,7 +804,7 @@ def test_many_errands_are_finished(spec):
     assert above.optimum is None
 
 
-def deepened(problem: Problem, seconds: float, settings: DeepeningSettings | None = None) -> LookaheadOnGraph:
+def deepened(problem: POMDP, seconds: float, settings: DeepeningSettings | None = None) -> LookaheadOnGraph:
     leaf = derived_leaf(problem, weight=0.0, discount=problem.discount)
     aim = rhoplan.Objective(discount=problem.discount)
     return deepen(problem, initial(problem), objective=aim, leaf=leaf, seconds=seconds, settings=settings)[0]
@@ -988,7 +990,7 @@ def test_solved_search_earns_the_rows_of_exact_planning():
 # -- RockSample as Smith and Simmons define it ------------------------------------------------------------------------
 
 
-def standard_actions(problem: Problem, cell: tuple[int, int]) -> dict[str, Action]:
+def standard_actions(problem: POMDP, cell: tuple[int, int]) -> dict[str, Action]:
     return {action.name: action for action in problem.menu(cell)}
 
 

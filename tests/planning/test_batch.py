@@ -7,7 +7,7 @@ import pytest
 
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
@@ -30,7 +30,7 @@ losses: {leave: {well: 0, ill: 40}, treat: {well: 30, ill: 10}}
 """
 
 
-def planned(problem: Problem, weight: float, horizon: int) -> tuple[PolicyActs, float, float]:
+def planned(problem: POMDP, weight: float, horizon: int) -> tuple[PolicyActs, float, float]:
     """The acts of the best policy for the stated numbers, their value, and the value on the belief graph."""
     batch = BatchLookahead(DecisionTree(problem, (), horizon), ParameterBatch.of(problem), weight=weight)
     graph, acts = BeliefGraph(problem), batch.acts()

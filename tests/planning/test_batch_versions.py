@@ -11,9 +11,9 @@ from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import parameters
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import RhoplanError
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 
@@ -39,11 +39,11 @@ def random_model(seed, *, budget=None, most_tests=None):
                 repeatable=bool(draw.random() < 0.3), group=group, after=waits,
             )
         )  # fmt: skip
-    commits = [Commit(f"commit-{number}", draw.normal(0, 10, states)) for number in range(3)]
+    commits = [Decision(f"commit-{number}", draw.normal(0, 10, states)) for number in range(3)]
     groups = {"shared": float(draw.uniform(0.1, 2))} if any(test.group for test in tests) else {}
-    return observe_then_commit(
-        f"random {seed}", tuple(f"s{n}" for n in range(states)), tests=tests, commits=commits,
-        prior=draw.dirichlet(np.ones(states)), horizon=3, first_prices=groups, budget=budget, most_tests=most_tests,
+    return DiagnosticProblem(
+        name=f"random {seed}", states=tuple(f"s{n}" for n in range(states)), tests=tests, decisions=commits,
+        prior=draw.dirichlet(np.ones(states)), horizon=3, groups=groups, budget=budget, max_tests=most_tests,
     )  # fmt: skip
 
 
@@ -85,14 +85,14 @@ def test_versions_have_the_values_of_models_on_their_own(seed, rules):
             except RhoplanError:  # beyond the budget
                 assert batch.mass[place] == 0
                 continue
-            own = graph.menus[graph.visible[node]].going
+            own = graph.menus[graph.observable[node]].going
             values = Plan(graph, agent.rho).action_values(np.array([node]), agent.horizon)[1][0][: len(own)]
             assert batch.mass[place] > 0
             found = dict(zip(tree.names, every[place] / batch.mass[place], strict=True))
             commits = [found.pop(name) for name in tree.names[: tree.endings]]
             assert {name for name, value in found.items() if np.isfinite(value)} == {action.name for action in own}
             assert [found[action.name] for action in own] == pytest.approx(values.tolist(), abs=1e-9)
-            expected = graph.ending_rewards(np.array([node]), int(graph.visible[node]))[0]
+            expected = graph.ending_rewards(np.array([node]), int(graph.observable[node]))[0]
             assert commits == pytest.approx(expected.tolist(), abs=1e-9)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import initial
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import initial
 from rhoplan.planning.certified.solve import solve
 from seeming import made
 from serving import PATIENCE
@@ -64,11 +64,11 @@ actions:
 """
 
 
-def tiger() -> Problem:
+def tiger() -> POMDP:
     return parse_problem(TIGER, file="tiger.pomdp", language="pomdp")
 
 
-def drawn(seed: int) -> Problem:
+def drawn(seed: int) -> POMDP:
     """Four states and four actions; one action pays a huge loss everywhere, another one in one state."""
     rng = np.random.default_rng(seed)
     changes, shows = rng.dirichlet(np.full(4, 0.5), (4, 4)), rng.dirichlet(np.full(3, 0.5), (4, 4))
@@ -77,7 +77,7 @@ def drawn(seed: int) -> Problem:
     return rhoplan.from_arrays(changes, shows, pays[:, :, None].repeat(4, axis=2), discount=0.8)
 
 
-def solved(problem: Problem, weight: float) -> GeneralSolution:
+def solved(problem: POMDP, weight: float) -> GeneralSolution:
     compiled = compile_problem(problem, weight=weight)
     return solve_general(compiled, weight=weight, discount=problem.discount, gap=1e-3, seconds=PATIENCE)
 
@@ -89,7 +89,7 @@ def holds(found: GeneralSolution, lower: float = 0.0, upper: float = 0.0) -> boo
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 @pytest.mark.parametrize("problem", [tiger(), drawn(0), drawn(1), drawn(2)], ids=["tiger", "0", "1", "2"])
-def test_points(problem: Problem, weight: float) -> None:
+def test_points(problem: POMDP, weight: float) -> None:
     found = solved(problem, weight)
     assert holds(found)
     for wrong in (0.5, 1e-3, 1e-5 * abs(found.lower)):
@@ -105,7 +105,7 @@ def test_points(problem: Problem, weight: float) -> None:
     assert not holds(found)
 
 
-def costly(tests: int = 8) -> Problem:
+def costly(tests: int = 8) -> POMDP:
     """Ill or well, tests that run once, and a test and a commit of huge cost."""
     dice, tried = np.random.default_rng(1), []
     for k in range(tests):
@@ -115,8 +115,8 @@ def costly(tests: int = 8) -> Problem:
         )
     tried.append(rhoplan.Test("dear", HUGE, ("yes", "no"), np.array([[0.9, 0.1], [0.2, 0.8]]), False))
     pays = {"treat": [0.0, -100.0], "leave": [-100.0, 0.0], "never": [-HUGE, -HUGE]}
-    commits = tuple(rhoplan.Commit(name, np.array(each)) for name, each in pays.items())
-    return rhoplan.observe_then_commit("costly", ("ill", "well"), tests=tuple(tried), commits=commits)
+    commits = tuple(rhoplan.Decision(name, np.array(each)) for name, each in pays.items())
+    return rhoplan.DiagnosticProblem(name="costly", states=("ill", "well"), tests=tuple(tried), decisions=commits)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
@@ -148,7 +148,7 @@ def test_many_claims_what_its_plan_earns_where_a_reward_is_astronomical() -> Non
     usual = solve(problem, method="many", gap=1e-3, check=True)
     flat = problem.flat
     tests = [replace(test, cost=1e3 * HUGE) if test.name == "dear" else test for test in flat.tests]
-    other = rhoplan.observe_then_commit("dearer", ("ill", "well"), tests=tuple(tests), commits=flat.commits)
+    other = rhoplan.DiagnosticProblem(name="dearer", states=("ill", "well"), tests=tuple(tests), decisions=flat.commits)
     found = solve(other, method="many", gap=1e-3, check=True)
     assert found.certificate is not None
     assert found.certificate.holds

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from every_plan import Array, Small, Trial, cheapest_mix, count, lower_edge, plans, undominated
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.constrained import (
     AdditiveCriterion,
     ColumnGeneration,
@@ -60,7 +60,7 @@ def drawn(seed: int) -> Small:
             return model
 
 
-def problem_of(model: Small) -> Problem:
+def problem_of(model: Small) -> POMDP:
     tests = tuple(
         Test(
             f"t{k}", one.cost, tuple(f"r{o}" for o in range(one.rows.shape[1])), one.rows, False, one.group,
@@ -68,10 +68,11 @@ def problem_of(model: Small) -> Problem:
         )
         for k, one in enumerate(model.trials)
     )  # fmt: skip
-    commits = tuple(Commit(f"c{k}", row) for k, row in enumerate(model.payoff))
-    return observe_then_commit(
-        "drawn", tuple(f"s{k}" for k in range(len(model.prior))), tests=tests, commits=commits, prior=model.prior,
-        first_prices=model.first, most_tests=model.most,
+    commits = tuple(Decision(f"c{k}", row) for k, row in enumerate(model.payoff))
+    return DiagnosticProblem(
+        name="drawn", states=tuple(f"s{k}" for k in range(len(model.prior))), tests=tests, decisions=commits,
+        prior=model.prior,
+        groups=model.first, max_tests=model.most,
         budget=None if math.isinf(model.budget) else model.budget,
     )  # fmt: skip
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve
@@ -23,7 +23,7 @@ def numbers(seed: int) -> tuple[Array, Array, Array, Array]:
     return change, seen, rng.normal(size=(2, 3)) + 2 * rng.normal(), rng.dirichlet(np.ones(3))
 
 
-def endless(seed: int) -> Problem:
+def endless(seed: int) -> POMDP:
     """Nothing ends it but the horizon."""
     change, seen, pays, start = numbers(seed)
     return rhoplan.from_arrays(change, seen, pays, start=start, discount=0.8)

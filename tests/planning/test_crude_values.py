@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.pomdp import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor
 from rhoplan.planning.certified import crude
 from rhoplan.planning.certified.crude import Crude, crude_bounds, for_ever
 
@@ -25,17 +25,17 @@ def walk(name: str, to: object, pays: np.ndarray) -> Action:
     return Action(name, pays, np.ones((len(pays), 1)), ("on",), (to,))
 
 
-def waiting() -> Problem:
+def waiting() -> POMDP:
     """In the hall one waits, or goes to where one can only wait: that pays 2 or costs 1, as it is hidden."""
 
     def menu(place):
         wait = walk("wait", place, of(2.0, -1.0))
         return (walk("go", "attic", of(-9.0, -9.0)), wait) if place == "hall" else (wait,)
 
-    return Problem("waiting", (Factor("luck", ("good", "bad"), PRIOR),), "hall", menu)
+    return POMDP("waiting", (Factor("luck", ("good", "bad"), PRIOR),), "hall", menu)
 
 
-def bounds(problem: Problem, *, weight: float = 0.0, discount: float = 1.0, deadline: float = math.inf) -> Crude:
+def bounds(problem: POMDP, *, weight: float = 0.0, discount: float = 1.0, deadline: float = math.inf) -> Crude:
     found = crude_bounds(problem, weight=weight, discount=discount, deadline=deadline)
     assert found.lower <= found.upper
     return found
@@ -79,18 +79,18 @@ def test_without_time_for_menus_only_an_ending_is_known() -> None:
     assert bounds(waiting(), discount=0.9, deadline=-math.inf) == Crude(-math.inf, math.inf, "go")
     ending = walk("stop", END, of(3.0, -2.0))
     either = (walk("go", "attic", of(1.0, 1.0)), walk("quit", END, of(-1.0, 0.0)), ending)
-    problem = Problem("stops", waiting().factors, "hall", lambda place: either)
+    problem = POMDP("stops", waiting().factors, "hall", lambda place: either)
     assert bounds(problem, deadline=-math.inf) == Crude(pytest.approx(0.8 * 3 - 0.2 * 2), math.inf, "stop")
 
 
-def two_factors(price: float, *ends: np.ndarray) -> Problem:
+def two_factors(price: float, *ends: np.ndarray) -> POMDP:
     coin = tuple(Factor(name, ("heads", "tails"), of(0.5, 0.5)) for name in ("one", "other"))
     tests = tuple(
         Action(f"look-{n}", of(-price, -price), np.eye(2), ("heads", "tails"), ("here", "here"), factor=n)
         for n in (0, 1)
     )
     endings = tuple(walk(name, END, end) for name, end in zip(("say", "quit"), ends, strict=False))
-    return Problem("coins", coin, "here", lambda place: (*tests, *endings))
+    return POMDP("coins", coin, "here", lambda place: (*tests, *endings))
 
 
 @pytest.mark.parametrize(

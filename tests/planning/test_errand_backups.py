@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import EvidenceError
-from rhoplan.model.pomdp import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor
+from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.asked import Asked
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -23,12 +23,12 @@ SURE = 0.8 * math.log(0.8 / 0.5) + 0.2 * math.log(0.2 / 0.5)
 """What a look tells, in nats."""
 
 
-def coin(price: float = PRICE, tails: float = 0.8) -> Problem:
+def coin(price: float = PRICE, tails: float = 0.8) -> POMDP:
     """A look is right with 0.8 and costs; to say ends it, and pays 4 or costs 6."""
     shows = np.array([[0.8, 0.2], [1 - tails, tails]])
     look = Action("look", np.full(2, -price), shows, ("h", "t"), ("here", "here"))
     say = Action("say", np.array([4.0, -6.0]), np.ones((2, 1)), ("on",), (END,))
-    return Problem("coin", (Factor("f", ("heads", "tails"), np.array([0.5, 0.5])),), "here", lambda _: (look, say))
+    return POMDP("coin", (Factor("f", ("heads", "tails"), np.array([0.5, 0.5])),), "here", lambda _: (look, say))
 
 
 def claims(

@@ -12,9 +12,9 @@ import pytest
 
 import rhoplan
 from rhoplan.agents.agent import make_agent
-from rhoplan.belief.situation import initial
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.pomdp import END, Action, CachedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu
+from rhoplan.model.situation import initial
 from rhoplan.planning.certified.errands import ErrandPlan
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes
@@ -79,27 +79,27 @@ def test_a_discounted_rover_has_a_plan_too() -> None:
 class Changed(CachedMenu):
     """Inspection, but for what `change` makes of each menu; nothing is promised."""
 
-    def __init__(self, origin: Problem, change: Any) -> None:
+    def __init__(self, origin: POMDP, change: Any) -> None:
         self.origin, self.change = origin, change
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        return tuple(self.change(visible, action) for action in self.origin.menu(visible))
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        return tuple(self.change(observable, action) for action in self.origin.menu(observable))
 
 
-def changed(change: Any) -> Problem:
+def changed(change: Any) -> POMDP:
     origin = rhoplan.make("inspection:n=3")
     return replace(origin, menu=Changed(origin, change))
 
 
 def test_the_promise_of_inspection_is_kept() -> None:
-    problem = changed(lambda visible, action: action)
+    problem = changed(lambda observable, action: action)
 
     assert decomposes(problem, ErrandPlan(problem, weight=0.0, discount=1.0).survey, discounts=False)
 
 
 def test_walks_that_get_cheaper_later_leave_no_upper_bound() -> None:
-    def cheaper(visible: Any, action: Action) -> Action:
-        walk = action.kind == "move" and visible[2]
+    def cheaper(observable: Any, action: Action) -> Action:
+        walk = action.kind == "move" and observable[2]
         return replace(action, reward=np.zeros_like(action.reward)) if walk else action
 
     problem = changed(cheaper)
@@ -112,8 +112,8 @@ def test_walks_that_get_cheaper_later_leave_no_upper_bound() -> None:
 
 
 def test_a_plan_that_cannot_be_followed_gives_no_bound() -> None:
-    def walled(visible: Any, action: Action) -> Action:
-        return replace(action, leads_to=(visible,)) if action.kind == "move" and visible[2] else action
+    def walled(observable: Any, action: Action) -> Action:
+        return replace(action, leads_to=(observable,)) if action.kind == "move" and observable[2] else action
 
     problem = changed(walled)
 
@@ -121,8 +121,8 @@ def test_a_plan_that_cannot_be_followed_gives_no_bound() -> None:
 
 
 def test_what_ends_too_early_leaves_no_upper_bound() -> None:
-    def short(visible: Any, action: Action) -> Action:
-        return replace(action, leads_to=(END,)) if action.kind == "sample" and visible[2] else action
+    def short(observable: Any, action: Action) -> Action:
+        return replace(action, leads_to=(END,)) if action.kind == "sample" and observable[2] else action
 
     problem = changed(short)
 

@@ -12,8 +12,8 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import Situation, branch, initial, observe_all
 from rhoplan.model.pomdp import END
+from rhoplan.model.situation import Situation, branch, initial, observe_all
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy
@@ -25,7 +25,7 @@ pytest.importorskip("numba", reason="the best tour needs numba")
 ROVER = "rocksample:n=4,k=2"
 
 
-def both(found: SolveResult, problem: rhoplan.Problem, path: Path) -> list[BoundedPolicy]:
+def both(found: SolveResult, problem: rhoplan.POMDP, path: Path) -> list[BoundedPolicy]:
     """The policy of `found`, and what is read of it from a file."""
     assert isinstance(found.policy, BoundedPolicy)
     found.policy.save(path)
@@ -42,11 +42,11 @@ def teller(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return told
 
 
-def on_the_way(problem: rhoplan.Problem, policy: BoundedPolicy) -> list[Situation]:
+def on_the_way(problem: rhoplan.POMDP, policy: BoundedPolicy) -> list[Situation]:
     """Situations that following `policy` comes to, the likeliest outcome each time."""
     found = [initial(problem)]
-    while found[-1].visible is not END:
-        action = next(a for a in problem.menu(found[-1].visible) if a.name == policy.action(found[-1]))
+    while found[-1].observable is not END:
+        action = next(a for a in problem.menu(found[-1].observable) if a.name == policy.action(found[-1]))
         found.append(max(branch(problem, found[-1], action), key=lambda each: each.probability).situation)
     return found[:-1]
 

@@ -9,8 +9,8 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.belief.situation import initial, observe_all
 from rhoplan.errors import LimitError
+from rhoplan.model.situation import initial, observe_all
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.full_information import full_information_bound

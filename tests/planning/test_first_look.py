@@ -8,8 +8,7 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import evaluate, simulate
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import initial, observe
+from rhoplan.belief_math.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.plan_score import score_solved
 from rhoplan.io.pomdp import parse_pomdp
@@ -17,7 +16,8 @@ from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.io.pomdpx import parse_pomdpx
 from rhoplan.io.writer import write_model
 from rhoplan.model.horizon import horizon_of, with_horizon
-from rhoplan.model.pomdp import Menu, Visible
+from rhoplan.model.pomdp import Menu, Observable
+from rhoplan.model.situation import initial, observe
 from rhoplan.model.validate import check_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.full_information import full_information_bound
@@ -33,7 +33,7 @@ def lamp_where(room: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def drawn() -> rhoplan.Problem:
+def drawn() -> rhoplan.POMDP:
     rooms = table("room_0", "null", ("-", f"{HALL} {1 - HALL} 0"))
     lamps = table(
         "lamp_0", "room_0", ("* -", "uniform"), *((f"{room} -", " ".join(map(str, row))) for room, row in GIVEN.items())
@@ -42,7 +42,7 @@ def drawn() -> rhoplan.Problem:
 
 
 @pytest.fixture(scope="module")
-def apart() -> list[tuple[float, rhoplan.Problem]]:
+def apart() -> list[tuple[float, rhoplan.POMDP]]:
     """The problems that begin in the one room and in the other, with their chances."""
     told = {"hall": (HALL, "1 0 0"), "attic": (1 - HALL, "0 1 0")}
     return [
@@ -51,7 +51,7 @@ def apart() -> list[tuple[float, rhoplan.Problem]]:
     ]
 
 
-def learned(problem: rhoplan.Problem) -> float:
+def learned(problem: rhoplan.POMDP) -> float:
     """What the first look tells, in nats."""
     (look,) = problem.menu(problem.start)
     return float(information(problem.prior[None, :], look)[0])
@@ -215,8 +215,8 @@ class Offered:
     """Menus with another one at the start."""
 
     first: tuple[rhoplan.Action, ...]
-    start: Visible
+    start: Observable
     menu: Menu
 
-    def __call__(self, visible: Visible) -> tuple[rhoplan.Action, ...]:
-        return self.first if visible == self.start else self.menu(visible)
+    def __call__(self, observable: Observable) -> tuple[rhoplan.Action, ...]:
+        return self.first if observable == self.start else self.menu(observable)

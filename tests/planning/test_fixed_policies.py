@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.model.pomdp import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
@@ -44,11 +44,11 @@ def test_no_value_is_above_what_the_policy_earns_however_it_is_found(action, dis
     assert (found[0, -math.inf] < known - 0.01).all()  # after one sweep
 
 
-def pushes(chance: float) -> Problem:
+def pushes(chance: float) -> POMDP:
     """A door that opens so often at a push, which costs 1; or one waits, and nothing happens."""
     push = Action("push", np.full(1, -1.0), np.array([[1 - chance, chance]]), ("shut", "open"), ("here", END))
     wait = Action("wait", np.full(1, -1.0), np.ones((1, 1)), ("shut",), ("here",))
-    return Problem("door", (Factor("none", ("only",), np.ones(1)),), "here", lambda _: (push, wait))
+    return POMDP("door", (Factor("none", ("only",), np.ones(1)),), "here", lambda _: (push, wait))
 
 
 @pytest.mark.parametrize("dense", [2000, 0])

@@ -34,7 +34,7 @@ def sheds(rng: np.random.Generator, states: int, actions: int, *, by_chance: boo
 
 def arrays(
     moves: np.ndarray, chance: np.ndarray, stop: np.ndarray, start: np.ndarray, costs: np.ndarray
-) -> rhoplan.Problem:
+) -> rhoplan.POMDP:
     """The same as a problem: what chance did is remembered as part of the state, and seen."""
     actions, ways, states = moves.shape
     size = states * ways + 1
@@ -101,7 +101,7 @@ def test_bounds_meet_where_one_can_go_round_for_nothing(seed: int, by_chance: bo
     assert earned.value + later >= found.lower - 5 * earned.error("value") - 1e-9
 
 
-def corridor(cells: int, cost: float, trap: float) -> rhoplan.Problem:
+def corridor(cells: int, cost: float, trap: float) -> rhoplan.POMDP:
     """One of some cells, not known which; the last has what one looks for, opening any other is a trap. Steps slip, and
     a noisy sensor tells walls."""
     end, (left, right, opens) = cells, range(3)

@@ -11,8 +11,8 @@ import rhoplan
 
 pytest.importorskip("numba", reason="grids are an extra")
 
-from rhoplan.belief.information import entropy, information, update
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.belief_math.information import entropy, information, update
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, start_tuples, start_value
 from rhoplan.planning.certified.lattice.check import check_grids
 from rhoplan.planning.certified.lattice.grid import contract, corners, mixture_of, refined
@@ -36,7 +36,7 @@ def test_a_test_that_no_line_holds_is_forgotten_as_a_whole() -> None:
     assert only == [(pytest.approx(0.2), 4)]
 
 
-def three_factors() -> Problem:
+def three_factors() -> POMDP:
     """Tests of three factors of two, three and four states, with a place to go to."""
     rng, actions = np.random.default_rng(0), []
     for factor, states in enumerate((2, 3, 4)):
@@ -48,7 +48,7 @@ def three_factors() -> Problem:
         Factor(f"f{number}", tuple(map(str, range(states))), rng.dirichlet(np.ones(states)))
         for number, states in enumerate((2, 3, 4))
     )
-    return Problem(name="three", factors=factors, start="here", menu=FixedMenu(tuple(actions)))
+    return POMDP(name="three", factors=factors, start="here", menu=FixedMenu(tuple(actions)))
 
 
 def test_every_tuple_of_grid_points_stands_in_a_place_of_its_own() -> None:
@@ -76,7 +76,7 @@ def test_all_that_an_action_leads_to_can_come_up_where_it_leads(seed: int, upper
     side = found.sides[0 if upper else 1]
     grid, looked = side.lattice, 0
     assert grid is not None
-    for here in range(len(found.structure.visibles)):
+    for here in range(len(found.structure.observables)):
         room = int(grid.room[here])
         for action in range(int(grid.first[here]), int(grid.first[here + 1])):
             factor = int(grid.factor[action])
@@ -164,7 +164,7 @@ def plainly(structure: Structure, half: Half, numbers: Numbers, here: int, actio
     return max(found) if numbers.upper else min(found)
 
 
-def spend() -> Problem:
+def spend() -> POMDP:
     """One leaves the first room by what makes the first factor known: there it is never anything else."""
     sure, gone = np.ones((3, 1)), np.tile([0.0, 0.0, 1.0], (3, 1))
     rows = np.array([[0.8, 0.2], [0.3, 0.7], [0.5, 0.5]])
@@ -176,7 +176,7 @@ def spend() -> Problem:
     stop = Action("stop", np.array([0.0, 1.0, 2.0]), sure, ("done",), (END,), 1)
     menus = {"a": (tests["a", 0], tests["a", 1], use), "b": (tests["b", 0], tests["b", 1], stop)}
     factors = tuple(Factor(name, ("x", "y", "z"), np.array([0.5, 0.3, 0.2])) for name in ("one", "two"))
-    return Problem(name="spend", factors=factors, start="a", menu=menus.__getitem__)
+    return POMDP(name="spend", factors=factors, start="a", menu=menus.__getitem__)
 
 
 @pytest.mark.parametrize("upper", [True, False])
@@ -194,7 +194,7 @@ def test_an_action_is_worth_what_a_plain_sum_over_all_it_leads_to_says(spec: str
     half = Half(lattice, tuple(side.settled), rng.normal(size=int(lattice.room_at[-1])))
     held, base, looked = np.zeros(2, dtype=np.int64), np.zeros(len(lattice.room_at), dtype=np.int64), 0
     for _ in range(150):
-        here = int(rng.integers(len(structure.visibles)))
+        here = int(rng.integers(len(structure.observables)))
         room, action = int(structure.room[here]), int(rng.integers(structure.first[here], structure.first[here + 1]))
         places = [np.flatnonzero(lattice.digit[room, factor] >= 0) for factor in (0, 1)]
         if not all(map(len, places)):
@@ -216,7 +216,7 @@ def test_to_stay_for_ever_is_worth_all_there_is_or_nothing(reward: float, upper:
     """Without a discount: without limit from above where it pays, and else no plan at all."""
     idle = Action("idle", np.full(2, reward), np.ones((2, 1)), ("done",), ("here",))
     factors = (Factor("one", ("a", "b"), np.array([0.5, 0.5])),)
-    structure = structure_of(Problem(name="idle", factors=factors, start="here", menu=FixedMenu((idle,))))
+    structure = structure_of(POMDP(name="idle", factors=factors, start="here", menu=FixedMenu((idle,))))
     numbers = Numbers(structure, weight=0.0, discount=1.0, upper=upper, hair=0.0)
     lattice = lattice_of(structure, [corners(factors[0])], numbers, most=np.inf)
     assert lattice is not None
@@ -286,7 +286,7 @@ def test_a_mixture_with_a_point_that_cannot_come_up_has_no_value() -> None:
     found = search(rhoplan.make("rocksample:n=2,k=2"), levels=2)
     half, structure = found.policy().below, found.structure
     missing = 0
-    for here in range(len(structure.visibles)):
+    for here in range(len(structure.observables)):
         digits = half.lattice.digit[structure.room[here], 0, half.grids[0].place]
         known, other = np.flatnonzero(digits >= 0), np.flatnonzero(digits < 0)
         beside = np.flatnonzero(half.lattice.digit[structure.room[here], 1, half.grids[1].place] >= 0)

@@ -13,9 +13,9 @@ pytest.importorskip("numba", reason="grids are an extra")
 
 from scipy.sparse import csr_array
 
-from rhoplan.belief.information import entropy, information, update
-from rhoplan.belief.situation import Situation
-from rhoplan.model.pomdp import END, Action, Array, Factor, FixedMenu, Problem
+from rhoplan.belief_math.information import entropy, information, update
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, FixedMenu
+from rhoplan.model.situation import Situation
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of
 from rhoplan.planning.certified.lattice.grid import contract, corners, find_point, neutral, refined, rows_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, _through
@@ -28,7 +28,7 @@ HALF = np.array([0.5, 0.5])
 SURE = np.ones((2, 1))
 
 
-def search(problem: Problem, *, weight: float = 0.0, discount: float = 1.0, levels: int = 5) -> LatticeSearch:
+def search(problem: POMDP, *, weight: float = 0.0, discount: float = 1.0, levels: int = 5) -> LatticeSearch:
     """A search of so many levels at most, above and below in turn: no clock decides."""
     found = LatticeSearch(problem, weight=weight, discount=discount, gap=1e-4, deadline=np.inf, memory=4e8)
     found.first_level()
@@ -90,7 +90,7 @@ def told(reward: list[float], weight: float, discount: float = 1.0) -> LatticeSe
     """The first level of a problem in which one can only stop."""
     stop = Action("stop", np.array(reward), SURE, ("done",), (END,))
     factors = (Factor("one", ("a", "b"), np.array([0.2, 0.8])), Factor("two", ("a", "b", "c"), np.full(3, 1 / 3)))
-    problem = Problem(name="stop", factors=factors, start="here", menu=FixedMenu((stop,)))
+    problem = POMDP(name="stop", factors=factors, start="here", menu=FixedMenu((stop,)))
     return search(problem, weight=weight, discount=discount, levels=1)
 
 
@@ -183,7 +183,7 @@ def test_a_walk_tells_changes_and_is_paid_nothing_by_what_is_hidden(action: Acti
     assert neutral(action) == walks
     menus = {"here": (action, replace(WALK, name="stay", leads_to=("here",))), "there": (WALK,)}
     factors = (Factor("one", ("a", "b"), HALF), Factor("two", ("a", "b"), HALF))
-    structure = structure_of(Problem(name="walk", factors=factors, start="here", menu=menus.__getitem__))
+    structure = structure_of(POMDP(name="walk", factors=factors, start="here", menu=menus.__getitem__))
     about = {kind for kind, _ in zip(structure.kinds, structure.kind, strict=False) if kind[0] is action}
     assert all((factor == NO_FACTOR) == walks for _, factor in about)
 
@@ -199,7 +199,7 @@ def test_only_a_sure_walk_within_a_room_is_a_plain_one() -> None:
         "away": (replace(WALK, name="stop", leads_to=(END,)),),
     }
     factors = (Factor("one", ("a", "b"), HALF), Factor("two", ("a", "b"), HALF))
-    structure = structure_of(Problem(name="house", factors=factors, start="here", menu=menus.__getitem__))
+    structure = structure_of(POMDP(name="house", factors=factors, start="here", menu=menus.__getitem__))
     marks = dict(zip(structure.names, structure.walks.tolist(), strict=True))
     assert marks == {"walk": PLAIN, "fork": 1, "paid": 1, "out": 0, "still": 0, "back": PLAIN, "stop": 0}
 
@@ -217,11 +217,11 @@ OTHERS = {
 }
 
 
-def two_looks(other: Action) -> Problem:
+def two_looks(other: Action) -> POMDP:
     factors = (Factor("one", ("a", "b"), HALF), Factor("two", ("a", "b"), HALF))
     stop = replace(WALK, name="stop", leads_to=(END,))
     menus = {"here": (LOOK, replace(other, name="other"), stop), "there": (stop,)}
-    return Problem(name="looks", factors=factors, start="here", menu=menus.__getitem__)
+    return POMDP(name="looks", factors=factors, start="here", menu=menus.__getitem__)
 
 
 @pytest.mark.parametrize("what", OTHERS)
@@ -246,7 +246,7 @@ def test_structures_are_told_apart_by_where_an_action_leads_and_by_what_it_is(th
         last = replace(WALK, name="last", reward=np.full(2, paid), leads_to=(there,))
         stop = replace(WALK, name="stop", reward=np.full(2, -1.5), leads_to=(END,))
         menus = {"a": (replace(first, leads_to=("b",)), second, last), "b": (stop,), "c": (stop,)}
-        structure = structure_of(Problem(name="fork", factors=factors, start="a", menu=menus.__getitem__))
+        structure = structure_of(POMDP(name="fork", factors=factors, start="a", menu=menus.__getitem__))
         assert structure.names == ("stop", "stop", "walk", "dear", "last")
         digests.add(structure.digest)
     assert len(digests) == 2
@@ -258,10 +258,10 @@ def test_structures_are_told_apart_by_the_numbers_of_their_kinds() -> None:
     assert one.digest != other.digest
 
 
-def best_within(problem: Problem, situation: Situation, steps: int, weight: float, discount: float) -> float:
+def best_within(problem: POMDP, situation: Situation, steps: int, weight: float, discount: float) -> float:
     """The best value of at most `steps` actions the last of which ends the episode."""
     best = -np.inf
-    for action in problem.menu(situation.visible) if steps else ():
+    for action in problem.menu(situation.observable) if steps else ():
         belief = situation.beliefs[action.factor]
         chances, after = (part[0] for part in update(belief[None], action))
         total = float(action.reward @ belief) + weight * float(information(belief[None], action)[0])
@@ -277,7 +277,7 @@ def best_within(problem: Problem, situation: Situation, steps: int, weight: floa
     return best
 
 
-def solved(weight: float, discount: float) -> tuple[Problem, GridPolicy]:
+def solved(weight: float, discount: float) -> tuple[POMDP, GridPolicy]:
     problem = random_problem(3)
     return problem, search(problem, weight=weight, discount=discount, levels=7).policy()
 
@@ -303,10 +303,10 @@ def test_bounds_hold_at_beliefs_between_grid_points(weight: float, discount: flo
     assert between > 0
 
 
-def begun(problem: Problem, situation: Situation) -> Problem:
+def begun(problem: POMDP, situation: Situation) -> POMDP:
     """The same problem, with another beginning."""
     factors = tuple(replace(f, prior=b) for f, b in zip(problem.factors, situation.beliefs, strict=True))
-    return replace(problem, factors=factors, start=situation.visible)
+    return replace(problem, factors=factors, start=situation.observable)
 
 
 def test_a_grid_point_lies_between_a_belief_and_one_as_far_beyond_as_can_be() -> None:

@@ -13,12 +13,12 @@ import pytest
 import rhoplan
 from bridge import BoundAgent, FixedMenu, FollowRule, Situation, _guarded, branch, initial
 from bridge import solve_bounds as solve
-from rhoplan import END, Action, Factor, Problem, with_horizon
+from rhoplan import END, POMDP, Action, Factor, with_horizon
 
 WEIGHTS = (0.0, 1.0)
 
 
-def drawn(seed: int) -> Problem:
+def drawn(seed: int) -> POMDP:
     """A random problem whose hidden state changes, shown after the change; every third one can be ended."""
     rng = np.random.default_rng(seed)
     states, outcomes = int(rng.integers(2, 4)), int(rng.integers(2, 4))
@@ -32,17 +32,17 @@ def drawn(seed: int) -> Problem:
     if seed % 3 == 0:
         actions.append(Action("stop", 3 * rng.normal(size=states), np.ones((states, 1)), ("done",), (END,)))
     factor = Factor("x", tuple("abc"[:states]), rng.dirichlet(np.ones(states)))
-    return Problem("drawn", (factor,), "here", FixedMenu(tuple(actions)), discount=float(rng.choice([0.7, 1.0])))
+    return POMDP("drawn", (factor,), "here", FixedMenu(tuple(actions)), discount=float(rng.choice([0.7, 1.0])))
 
 
 def entropy(belief: list[float]) -> float:
     return -sum(p * math.log(p) for p in belief if p > 0)
 
 
-def best(problem: Problem, here: Situation, left: int, weight: float) -> float:
+def best(problem: POMDP, here: Situation, left: int, weight: float) -> float:
     """The value of `left` more actions and then the best ending one, by trying everything."""
     found = []
-    for action in problem.menu(here.visible):
+    for action in problem.menu(here.observable):
         ends = all(place is END for place in action.leads_to)
         if not left and not ends:
             continue

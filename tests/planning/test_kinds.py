@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import Situation, initial
 from rhoplan.io.policy_writer import write_policy
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.model.pomdp import Ids, Problem
+from rhoplan.model.pomdp import POMDP, Ids
+from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
 
@@ -66,7 +66,7 @@ def doubled(problem: Small, seed: int, *, told: bool = False) -> tuple[Small, Id
     return Small(transition, likelihood, problem.reward[:, origin], start, problem.ends), origin
 
 
-def made(problem: Small) -> Problem:
+def made(problem: Small) -> POMDP:
     return rhoplan.from_arrays(
         problem.transition, problem.likelihood, problem.reward.T, start=problem.start, discount=0.9
     )
@@ -178,7 +178,7 @@ R: go : u : * : * 2
     assert compile_problem(parse_pomdp(text.replace("0.1 0.6 0.0", "0.1000001 0.5999999 0")), weight=1.0).slots == 5
 
 
-def two_rooms() -> Problem:
+def two_rooms() -> POMDP:
     """Two rooms, always told apart, with a bit in each that a bell shows; either can end up in its own dead end."""
     states = ["a0", "a1", "dead-a", "b0", "b1", "dead-b"]
     transition, likelihood, reward = np.zeros((2, 6, 6)), np.zeros((2, 6, 4)), np.zeros((6, 2))
@@ -211,7 +211,7 @@ def test_a_policy_speaks_of_every_state(tmp_path: Path) -> None:
     moved = place.beliefs[0].copy()
     one, other = np.flatnonzero(origin == origin[0])
     moved[one], moved[other] = moved[other] + moved[one], 0.0
-    there = Situation(place.visible, (moved,))
+    there = Situation(place.observable, (moved,))
 
     assert policy.value(there) == policy.value(place)
     assert policy.action(there) == policy.action(place)

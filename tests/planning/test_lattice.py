@@ -9,11 +9,11 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import simulate
-from rhoplan.belief.information import information, update
-from rhoplan.belief.situation import observe, observe_all
+from rhoplan.belief_math.information import information, update
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
+from rhoplan.model.situation import observe, observe_all
 from rhoplan.model.validate import checked
 from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
@@ -69,8 +69,8 @@ class Walks:
     def __init__(self, rng, states, outcomes=2):
         self.menus = {place: tuple(self._actions(rng, place, states, outcomes)) for place in ("a", "b", "c")}
 
-    def __call__(self, visible):
-        return self.menus[visible]
+    def __call__(self, observable):
+        return self.menus[observable]
 
     def _actions(self, rng, place, states, outcomes):
         where = {"a": ("b",), "b": ("a", "c"), "c": ()}[place]
@@ -95,15 +95,15 @@ def random_problem(seed, states=2, outcomes=2):
     rng = np.random.default_rng(seed)
     names = tuple(f"s{i}" for i in range(states))
     factors = tuple(Factor(f"f{i}", names, rng.dirichlet(np.ones(states))) for i in (0, 1))
-    return checked(Problem(name="house", factors=factors, start="a", menu=Walks(rng, states, outcomes)))
+    return checked(POMDP(name="house", factors=factors, start="a", menu=Walks(rng, states, outcomes)))
 
 
 def best_within(problem, steps, weight, discount):
     """The best value of at most `steps` actions the last of which ends the episode: plain recursion on beliefs."""
 
-    def value(visible, beliefs, left):
+    def value(observable, beliefs, left):
         best = -np.inf
-        for action in problem.menu(visible) if left else ():
+        for action in problem.menu(observable) if left else ():
             belief = beliefs[action.factor]
             chances, after = (part[0] for part in update(belief[None], action))
             total = float(action.reward @ belief) + weight * float(information(belief[None], action)[0])
@@ -160,7 +160,7 @@ def test_bounds_in_situations_contain_those_of_points():
         other_low, other_high = points.value(situation)
         assert low <= other_high + 1e-6
         assert other_low <= high + 1e-6
-        actions = [a for a in problem.menu(situation.visible) if not a.ends_episode]
+        actions = [a for a in problem.menu(situation.observable) if not a.ends_episode]
         action = actions[rng.integers(len(actions))]
         situation = observe(problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))])
 
@@ -177,7 +177,7 @@ def test_what_goes_on_for_ever_for_nothing_is_refused():
     stop = Action("stop", np.zeros(2), np.ones((2, 1)), ("done",), (END,))
     half = np.array([0.5, 0.5])
     factors = (Factor("one", ("a", "b"), half), Factor("two", ("a", "b"), half))
-    problem = Problem(name="mill", factors=factors, start="here", menu=FixedMenu((tell, other, stop)))
+    problem = POMDP(name="mill", factors=factors, start="here", menu=FixedMenu((tell, other, stop)))
     with pytest.raises(LimitError, match="for ever"):
         search(problem)
     with pytest.raises(ProblemError, match="for ever"):
@@ -193,7 +193,7 @@ def test_a_rest_that_costs_nothing_is_not_taken_for_ruin():
     wait, turn = (Action("wait", np.zeros(2), sure, ("done",), (there,)) for there in ("nap", "rest"))
     menus = {"here": (bet, look, leave), "rest": (wait,), "nap": (turn,)}
     factors = (Factor("one", ("a", "b"), np.array([0.8, 0.2])), Factor("two", ("a", "b"), np.array([0.5, 0.5])))
-    problem = Problem(name="bet", factors=factors, start="here", menu=menus.__getitem__)
+    problem = POMDP(name="bet", factors=factors, start="here", menu=menus.__getitem__)
     with pytest.raises(LimitError, match="circle is free"):
         search(problem)
     found = solve(problem, gap=1e-4)

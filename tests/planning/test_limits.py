@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import LimitError, ProblemError
-from rhoplan.model.pomdp import Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import POMDP, Action, Factor, FixedMenu
 from rhoplan.planning import clock
 from rhoplan.planning.certified.crude import crude_bounds
 from rhoplan.planning.certified.solve import solve
@@ -34,7 +34,7 @@ VALUE = {0.0: 19.371368, 1.0: 22.484883}
 """What the tiger that starts again is worth, by weight."""
 
 
-def restarting_tiger(discount: float = 0.95) -> Problem:
+def restarting_tiger(discount: float = 0.95) -> POMDP:
     listen = np.array([[0.85, 0.15], [0.15, 0.85]])
     even, here = np.full((2, 2), 0.5), "room"
     actions = (
@@ -43,7 +43,7 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
         Action("open-right", np.array([10.0, -100.0]), np.ones((2, 1)), ("done",), (here,), transition=even),
     )
     factor = Factor("tiger", ("left", "right"), np.full(2, 0.5))
-    return Problem("tiger-again", (factor,), here, FixedMenu(actions), discount=discount)
+    return POMDP("tiger-again", (factor,), here, FixedMenu(actions), discount=discount)
 
 
 class Counted:
@@ -111,7 +111,7 @@ def test_several_factors_have_bounds_whenever_the_time_runs_out(monkeypatch, loo
     assert found.upper >= exact.lower
 
 
-def drawn(seed: int) -> Problem:
+def drawn(seed: int) -> POMDP:
     rng = np.random.default_rng(seed)
     transition = rng.dirichlet(np.full(4, 0.3), (2, 4))
     likelihood = rng.dirichlet(np.ones(2), (2, 4))
@@ -155,7 +155,7 @@ def test_the_last_resort_is_the_same_where_few_states_follow_each(by_outcome):
             Action(f"a{n}", reward[n], likelihood[n], ("x", "y"), ("here", "here"), transition=written(change[n]))
             for n in range(2)
         )
-        return Problem("p", (Factor("state", ("s", "t", "u"), np.full(3, 1 / 3)),), "here", lambda _: actions)
+        return POMDP("p", (Factor("state", ("s", "t", "u"), np.full(3, 1 / 3)),), "here", lambda _: actions)
 
     whole, listed = (
         crude_bounds(made(written), weight=0.0, discount=0.8, deadline=math.inf) for written in (np.array, by_entries)
@@ -199,7 +199,7 @@ def test_the_last_resort_knows_that_a_state_which_stays_can_be_learnt_once():
     The tiger is written in general form here, not as lists of tests and commits.
     """
     tiger = rhoplan.make("tiger")
-    general = replace(tiger, menu=lambda visible: tiger.menu(visible), name="general")
+    general = replace(tiger, menu=lambda observable: tiger.menu(observable), name="general")
 
     found = crude_bounds(general, weight=5.0, discount=1.0, deadline=math.inf)
 
@@ -255,7 +255,7 @@ def test_numba_reports_to_the_clock():
     assert clock.COMPILING.seconds > before
 
 
-def corridor(cost: float) -> Problem:
+def corridor(cost: float) -> POMDP:
     """Three cells, nothing is seen; `right` works at times, `go` ends it and pays 1 in the last cell, -1 elsewhere."""
     transition = np.zeros((3, 4, 4))
     transition[0] = np.eye(4)  # wait, for nothing

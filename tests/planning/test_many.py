@@ -14,9 +14,9 @@ from rhoplan._old.graph import Graph
 from rhoplan.advice.case import advise
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.belief_math.information import information
 from rhoplan.errors import AgentError
+from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import ManySolution, search
 from rhoplan.planning.many.evidence import kinds_of
@@ -42,7 +42,7 @@ class Plain:
     discount: float
 
     @property
-    def problem(self) -> rhoplan.Problem:
+    def problem(self) -> rhoplan.POMDP:
         tests = tuple(
             rhoplan.Test(
                 f"test-{k}", cost, tuple(f"outcome-{o}" for o in range(len(rows[0]))), np.array(rows), repeatable,
@@ -50,16 +50,16 @@ class Plain:
             )
             for k, (cost, rows, repeatable, group, after) in enumerate(self.tests)
         )  # fmt: skip
-        commits = tuple(rhoplan.Commit(f"commit-{i}", np.array(row)) for i, row in enumerate(self.commits))
+        commits = tuple(rhoplan.Decision(f"commit-{i}", np.array(row)) for i, row in enumerate(self.commits))
         used = {test[3] for test in self.tests}
-        return rhoplan.observe_then_commit(
-            "plain",
-            tuple(f"state-{s}" for s in range(len(self.prior))),
+        return rhoplan.DiagnosticProblem(
+            name="plain",
+            states=tuple(f"state-{s}" for s in range(len(self.prior))),
             tests=tests,
-            commits=commits,
+            decisions=commits,
             prior=np.array(self.prior),
-            first_prices={f"group-{g}": price for g, price in enumerate(self.groups) if g in used},
-            most_tests=self.most_tests,
+            groups={f"group-{g}": price for g, price in enumerate(self.groups) if g in used},
+            max_tests=self.most_tests,
             budget=self.budget,
         )
 
@@ -220,7 +220,7 @@ def test_policy_is_worth_the_lower_bound(seed: int) -> None:
         nonlocal steps
         steps += 1
         name = found.policy.action(situation)
-        action = next(one for one in problem.menu(situation.visible) if one.name == name)
+        action = next(one for one in problem.menu(situation.observable) if one.name == name)
         belief = situation.belief
         if action.ends_episode:
             return float(belief @ action.reward)
@@ -250,7 +250,7 @@ def test_an_agent_that_plans_so_is_scored_and_told_what_it_does(seed: int) -> No
     assert (ahead.reward, ahead.tests, ahead.right) == pytest.approx((score.reward, score.tests, score.success))
 
 
-def solved_value(problem: rhoplan.Problem) -> float:
+def solved_value(problem: rhoplan.POMDP) -> float:
     """The best value by exact look-ahead over all tests."""
     graph = Graph(problem)
     return float(Plan(graph, Information(0.0)).values(np.array([graph.root]), len(problem.flat.tests))[0])
@@ -300,10 +300,10 @@ def test_names_orders_and_units_change_nothing(seed: int) -> None:
 
 
 def test_nothing_hidden_or_nothing_to_run_is_a_commit_at_once() -> None:
-    commits = (rhoplan.Commit("good", np.array([2.0])), rhoplan.Commit("bad", np.array([1.0])))
+    commits = (rhoplan.Decision("good", np.array([2.0])), rhoplan.Decision("bad", np.array([1.0])))
     idle = rhoplan.Test("idle", 1.0, ("yes", "no"), np.array([[0.5, 0.5]]), repeatable=False)
     for tests in ((idle,), ()):
-        known = rhoplan.observe_then_commit("known", ("only",), tests=tests, commits=commits)
+        known = rhoplan.DiagnosticProblem(name="known", states=("only",), tests=tests, decisions=commits)
         found = search(known, gap=1e-9)
         assert (found.stopped_by, found.first, found.proven) == ("gap", "good", "good")
         assert (found.lower, found.reward, found.tests, found.success) == (2.0, 2.0, 0.0, 1.0)
@@ -327,7 +327,9 @@ def test_repeatable_and_worked_problems_close_as_well(name: str) -> None:
 def test_identical_tests_are_one_kind_and_the_first_is_named() -> None:
     rows = np.array([[0.8, 0.2], [0.3, 0.7]])
     tests = tuple(rhoplan.Test(f"copy-{k}", 1.0, ("yes", "no"), rows, repeatable=False) for k in range(12))
-    problem = rhoplan.observe_then_commit("copies", ("a", "b"), tests=tests, commits=two_states(1, seed=0).flat.commits)
+    problem = rhoplan.DiagnosticProblem(
+        name="copies", states=("a", "b"), tests=tests, decisions=two_states(1, seed=0).flat.commits
+    )
     found = search(problem, gap=1e-9)
     assert (found.stopped_by, found.first, found.proven) == ("gap", "copy-0", "copy-0")
     assert found.nodes <= 13 * 14 / 2  # counts of yes and no
@@ -381,9 +383,11 @@ def test_budget_of_prices_with_many_digits_is_kept() -> None:
     costs = (1.2345678901234567, 2.3456789012345678, 3.4567890123456789)
     rows = np.array([[0.9, 0.1], [0.1, 0.9]])
     tests = tuple(rhoplan.Test(f"test-{k}", c, ("yes", "no"), rows, repeatable=False) for k, c in enumerate(costs))
-    commits = (rhoplan.Commit("a", np.array([0.0, -1e3])), rhoplan.Commit("b", np.array([-1e3, 0.0])))
+    commits = (rhoplan.Decision("a", np.array([0.0, -1e3])), rhoplan.Decision("b", np.array([-1e3, 0.0])))
     for budget, most in ((sum(costs), 3), (sum(costs) - 0.01, 2), (1.0, 0)):
-        problem = rhoplan.observe_then_commit("long", ("a", "b"), tests=tests, commits=commits, budget=budget)
+        problem = rhoplan.DiagnosticProblem(
+            name="long", states=("a", "b"), tests=tests, decisions=commits, budget=budget
+        )
         graph = Graph(problem)
         exact = Plan(graph, Information(0.0)).values(np.array([graph.root]), 3)[0]
         found = search(problem, gap=1e-9)
@@ -400,7 +404,7 @@ def test_what_no_bound_can_be_given_for_is_refused(settings: dict[str, float], f
     assert caught.value.field == (field,)
 
 
-def two_states(tests: int, seed: int, accuracy: tuple[float, float] = (0.6, 0.95)) -> rhoplan.Problem:
+def two_states(tests: int, seed: int, accuracy: tuple[float, float] = (0.6, 0.95)) -> rhoplan.POMDP:
     """Ill or well, a loss of 100 for the wrong decision, and random tests that run once."""
     dice = np.random.default_rng(seed)
     made = []
@@ -408,21 +412,23 @@ def two_states(tests: int, seed: int, accuracy: tuple[float, float] = (0.6, 0.95
         (right, clear), cost = dice.uniform(*accuracy, 2), round(float(dice.uniform(1, 5)), 3)
         rows = np.array([[right, 1 - right], [1 - clear, clear]])
         made.append(rhoplan.Test(f"test-{k}", cost, ("yes", "no"), rows, repeatable=False))
-    commits = (rhoplan.Commit("treat", np.array([0.0, -100.0])), rhoplan.Commit("leave", np.array([-100.0, 0.0])))
-    return rhoplan.observe_then_commit(f"random-{tests}", ("ill", "well"), tests=tuple(made), commits=commits)
+    commits = (rhoplan.Decision("treat", np.array([0.0, -100.0])), rhoplan.Decision("leave", np.array([-100.0, 0.0])))
+    return rhoplan.DiagnosticProblem(
+        name=f"random-{tests}", states=("ill", "well"), tests=tuple(made), decisions=commits
+    )
 
 
 def test_scouts_find_plans_of_many_weak_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(1)
     rows = [[[p, 1 - p] for p in (dice.uniform(0.05, 0.95) for _ in range(5))] for _ in range(40)]
-    problem = rhoplan.observe_then_commit(
-        "weak",
-        tuple("abcde"),
+    problem = rhoplan.DiagnosticProblem(
+        name="weak",
+        states=tuple("abcde"),
         tests=tuple(
             rhoplan.Test(f"test-{k}", dice.uniform(1, 5), ("yes", "no"), np.array(row), repeatable=False)
             for k, row in enumerate(rows)
         ),
-        commits=tuple(rhoplan.Commit(f"treat-{s}", -100.0 * (np.arange(5) != s)) for s in range(5)),
+        decisions=tuple(rhoplan.Decision(f"treat-{s}", -100.0 * (np.arange(5) != s)) for s in range(5)),
     )
     found = search(problem, work=150_000)
     monkeypatch.setattr(sys.modules[Search.__module__], "WORTH_SCOUTING", math.inf)

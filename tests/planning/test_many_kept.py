@@ -10,8 +10,8 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.errors import ProblemError
+from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.certified.pointbased.check import Certificate
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.many.check import check_search, largest_assignment
@@ -24,7 +24,7 @@ from test_many_panels import random_panels
 
 
 def searched(
-    problem: rhoplan.Problem, *, weight: float = 0.0, discount: float = 1.0, work: float = np.inf
+    problem: rhoplan.POMDP, *, weight: float = 0.0, discount: float = 1.0, work: float = np.inf
 ) -> tuple[Search, ManySolution]:
     search = Search(problem, initial(problem), weight=weight, discount=discount, memory=1e9)
     ended = search.run(1e-9, seconds=PATIENCE, work=work, until_proven=False, progress=None)
@@ -54,8 +54,8 @@ def test_bounds_far_apart_pass_the_check_after_tables_have_improved(monkeypatch:
     monkeypatch.setattr(sys.modules[Search.__module__], "SLICE", 100)
     rows = np.random.default_rng(5).dirichlet(np.ones(2), size=(7, 3))
     tests = tuple(rhoplan.Test(f"t{k}", 0.5, ("a", "b"), row, False) for k, row in enumerate(rows))
-    commits = tuple(rhoplan.Commit(f"c{s}", 10.0 - 40.0 * (np.arange(3) != s)) for s in range(3))
-    problem = rhoplan.observe_then_commit("three", tuple("xyz"), tests=tests, commits=commits)
+    commits = tuple(rhoplan.Decision(f"c{s}", 10.0 - 40.0 * (np.arange(3) != s)) for s in range(3))
+    problem = rhoplan.DiagnosticProblem(name="three", states=tuple("xyz"), tests=tests, decisions=commits)
     search, _ = searched(problem, work=200)
     while not search.maker.ceilings.radix.any():
         assert search.maker.improve()
@@ -117,7 +117,7 @@ def test_a_plan_read_back_does_the_same(seed: int, tmp_path: Path) -> None:
     for situation in queue:
         assert again.action(situation) == found.action(situation)
         assert again.value(situation) == found.value(situation)
-        action = next(one for one in problem.menu(situation.visible) if one.name == found.action(situation))
+        action = next(one for one in problem.menu(situation.observable) if one.name == found.action(situation))
         if not action.ends_episode:
             queue += [one.situation for one in branch(problem, situation, action)]
     off = next((one for one in problem.menu(problem.start) if one.kind == "test"), None)

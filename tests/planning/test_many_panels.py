@@ -10,8 +10,8 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.belief.situation import branch, initial
 from rhoplan.model.diagnostic import panel
+from rhoplan.model.situation import branch, initial
 from rhoplan.planning.certified.solve import solve, usual_method
 from rhoplan.planning.many import search
 from rhoplan.planning.many.tables import CeilingMaker
@@ -22,7 +22,7 @@ LONGEST = 6
 """Actions after which nothing is left to run in these models."""
 
 
-def random_panels(seed: int) -> rhoplan.Problem:
+def random_panels(seed: int) -> rhoplan.POMDP:
     """Up to five tests, some in one or two panels that may share one, some to be had in panels only; and rules."""
     dice = random.Random(seed)
     states = dice.choice([2, 2, 3])
@@ -46,17 +46,17 @@ def random_panels(seed: int) -> rhoplan.Problem:
     inside = {name for one in panels for name in one.parts}
     hidden = {test.name for test in tests if test.name in inside and dice.random() < 0.3}
     commits = tuple(
-        rhoplan.Commit(f"c{i}", np.array([0.0 if i == s else -float(dice.randint(5, 60)) for s in range(states)]))
+        rhoplan.Decision(f"c{i}", np.array([0.0 if i == s else -float(dice.randint(5, 60)) for s in range(states)]))
         for i in range(states)
     )
     kept = [test for test in tests if test.name not in hidden]
-    return rhoplan.observe_then_commit(
-        f"panels-{seed}",
-        tuple("xyz"[:states]),
+    return rhoplan.DiagnosticProblem(
+        name=f"panels-{seed}",
+        states=tuple("xyz"[:states]),
         tests=(*kept, *panels),
-        commits=commits,
-        first_prices={"lab": 1.5} if any(test.group for test in (*kept, *panels)) else {},
-        most_tests=cap,
+        decisions=commits,
+        groups={"lab": 1.5} if any(test.group for test in (*kept, *panels)) else {},
+        max_tests=cap,
         budget=dice.choice([None, None, 4.0]),
         parts=tuple(test for test in tests if test.name in hidden),
     )
@@ -73,14 +73,14 @@ def test_every_bound_holds_the_value_of_exact_look_ahead(
     graph = Graph(problem)
     plan = Plan(graph, Information(weight))
     here = initial(problem)
-    first = next((a for a in problem.menu(here.visible) if a.name.startswith("p")), problem.menu(here.visible)[0])
+    first = next((a for a in problem.menu(here.observable) if a.name.startswith("p")), problem.menu(here.observable)[0])
     situations = [here] if first.ends_episode else [here, *(one.situation for one in branch(problem, here, first))]
     for situation in situations:  # what was run before the search began counts as well
         exact = float(plan.values(np.array([graph.node(situation)]), LONGEST)[0])
         found = search(problem, situation, weight=weight, gap=1e-9, seconds=PATIENCE)
         assert found.stopped_by == "gap"
         assert found.lower == pytest.approx(exact, abs=1e-8)
-        assert set(found.actions) == {action.name for action in problem.menu(situation.visible)}
+        assert set(found.actions) == {action.name for action in problem.menu(situation.observable)}
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -97,12 +97,12 @@ def test_the_plan_scores_what_following_it_gives(seed: int) -> None:
 def test_solve_takes_it_for_dozens_of_tests_with_a_panel() -> None:
     rows = [np.array([[0.6 + k / 40, 0.4 - k / 40], [0.3, 0.7]]) for k in range(12)]
     tests = [rhoplan.Test(f"t{k}", 1.0 + k, ("a", "b"), rows[k], repeatable=False) for k in range(12)]
-    commits = (rhoplan.Commit("go", np.array([-50.0, 0.0])), rhoplan.Commit("stay", np.array([0.0, -90.0])))
-    problem = rhoplan.observe_then_commit(
-        "twelve", ("s", "t"), tests=(*tests, panel("both", 2.0, tests[:2])), commits=commits
+    commits = (rhoplan.Decision("go", np.array([-50.0, 0.0])), rhoplan.Decision("stay", np.array([0.0, -90.0])))
+    problem = rhoplan.DiagnosticProblem(
+        name="twelve", states=("s", "t"), tests=(*tests, panel("both", 2.0, tests[:2])), decisions=commits
     )
     assert usual_method(problem) == "many"
     found = solve(problem)
     assert (found.converged, found.first) == (True, "both")
-    apart = rhoplan.observe_then_commit("apart", ("s", "t"), tests=tuple(tests), commits=commits)
+    apart = rhoplan.DiagnosticProblem(name="apart", states=("s", "t"), tests=tuple(tests), decisions=commits)
     assert found.lower > solve(apart).upper, "two results for the price of the second"

@@ -13,7 +13,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import score
 from rhoplan.evaluation.steps import Step, policy_steps
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
@@ -26,13 +26,13 @@ PAPER = [("tiger", 6), ("testbed", 4), ("diagnosis", 3), ("bandit", 2)]
 
 
 @cache
-def paper_steps(name: str, horizon: int) -> tuple[Problem, tuple[Step, ...]]:
+def paper_steps(name: str, horizon: int) -> tuple[POMDP, tuple[Step, ...]]:
     problem = rhoplan.make(name)
     return problem, policy_steps(problem, horizon=horizon)
 
 
 @cache
-def graph_of(problem: Problem) -> BeliefGraph:
+def graph_of(problem: POMDP) -> BeliefGraph:
     return BeliefGraph(problem)
 
 
@@ -40,7 +40,7 @@ def lookahead(graph: BeliefGraph, horizon: int, weight: float) -> LookaheadOnGra
     return LookaheadOnGraph(graph, Objective(weight).for_problem(graph.problem), horizon)
 
 
-def score_at(problem: Problem, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
+def score_at(problem: POMDP, horizon: int, weight: float) -> tuple[tuple[float, float, float], dict[int, int]]:
     """Reward, tests and success of ordinary look-ahead, and its choices at the beliefs where it decides."""
     policy, chosen = lookahead(graph_of(problem), horizon, weight), dict[int, int]()
 
@@ -59,7 +59,7 @@ def scores(step: Step) -> tuple[float, float, float]:
     return step.score.reward, step.score.tests, step.score.success
 
 
-def assert_steps_hold(problem: Problem, horizon: int, steps: tuple[Step, ...], weights: list[float]) -> int:
+def assert_steps_hold(problem: POMDP, horizon: int, steps: tuple[Step, ...], weights: list[float]) -> int:
     """Every weight inside a step has that step's score; how many weights were inside one."""
     inside = 0
     for weight in weights:
@@ -113,8 +113,8 @@ def test_one_step_ahead_changes_where_two_lines_cross(name, numbers):
 def test_a_revealing_test_is_bought_when_information_pays_for_it(unit, expected):
     """A guess is worth 0, the truth is worth 1 and costs 3: one bit must be worth 2."""
     test = rhoplan.Test("reveal", 3.0, ("a", "b"), np.eye(2))
-    commits = (rhoplan.Commit("say-a", np.array([1.0, -1.0])), rhoplan.Commit("say-b", np.array([-1.0, 1.0])))
-    problem = rhoplan.observe_then_commit("coin", ("a", "b"), tests=(test,), commits=commits)
+    commits = (rhoplan.Decision("say-a", np.array([1.0, -1.0])), rhoplan.Decision("say-b", np.array([-1.0, 1.0])))
+    problem = rhoplan.DiagnosticProblem(name="coin", states=("a", "b"), tests=(test,), decisions=commits)
     first, second = policy_steps(problem, horizon=2, unit=unit)
     assert first.upper == pytest.approx(expected, abs=1e-10)
     assert second.lower == pytest.approx(expected, abs=1e-10)
@@ -125,8 +125,8 @@ def test_a_revealing_test_is_bought_when_information_pays_for_it(unit, expected)
 
 def test_zero_is_a_step_of_its_own_where_a_test_is_free():
     test = rhoplan.Test("peek", 0.0, ("a", "b"), np.array([[0.6, 0.4], [0.4, 0.6]]), repeatable=False)
-    commits = (rhoplan.Commit("sure", np.array([1.0, 1.0])), rhoplan.Commit("risky", np.array([2.0, -9.0])))
-    problem = rhoplan.observe_then_commit("free", ("a", "b"), tests=(test,), commits=commits)
+    commits = (rhoplan.Decision("sure", np.array([1.0, 1.0])), rhoplan.Decision("risky", np.array([2.0, -9.0])))
+    problem = rhoplan.DiagnosticProblem(name="free", states=("a", "b"), tests=(test,), decisions=commits)
     first, second = policy_steps(problem, horizon=1)
     assert first.lower == 0.0
     assert first.upper < 1e-6
@@ -135,8 +135,8 @@ def test_zero_is_a_step_of_its_own_where_a_test_is_free():
 
 
 def test_a_problem_without_tests_has_one_step():
-    commits = (rhoplan.Commit("go", np.array([1.0, -1.0])),)
-    problem = rhoplan.observe_then_commit("blunt", ("a", "b"), tests=(), commits=commits)
+    commits = (rhoplan.Decision("go", np.array([1.0, -1.0])),)
+    problem = rhoplan.DiagnosticProblem(name="blunt", states=("a", "b"), tests=(), decisions=commits)
     (step,) = policy_steps(problem, horizon=3)
     assert (step.lower, step.upper, step.beliefs) == (0.0, 200.0, 1)
 
@@ -261,11 +261,11 @@ def test_steps_are_the_same_in_other_units_of_money():
     """Tiger in units of 1e12 points: every weight is 1e12 times smaller, and no step is lost."""
     tiger, unit = rhoplan.make("tiger"), 1e-12
     menu = tiger.flat
-    small = rhoplan.observe_then_commit(
-        "small",
-        tiger.states,
+    small = rhoplan.DiagnosticProblem(
+        name="small",
+        states=tiger.states,
         tests=tuple(dataclasses.replace(test, cost=test.cost * unit) for test in menu.tests),
-        commits=tuple(dataclasses.replace(commit, reward=commit.reward * unit) for commit in menu.commits),
+        decisions=tuple(dataclasses.replace(commit, reward=commit.reward * unit) for commit in menu.commits),
     )
     wanted = policy_steps(tiger, horizon=2)
     found = policy_steps(small, horizon=2, high=200 * unit, resolution=1e-6 * unit)

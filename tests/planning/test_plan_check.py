@@ -7,7 +7,7 @@ import pytest
 
 import rhoplan
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.certified.solve import solve
 from seeming import made
 
@@ -37,7 +37,7 @@ actions:
 """A test that may be repeated for ever makes one state ever less likely: beliefs lie closer and closer together."""
 
 
-def drawn(number: int, states: int = 3) -> Problem:
+def drawn(number: int, states: int = 3) -> POMDP:
     rng = np.random.default_rng(number)
     changes, shows = rng.dirichlet(np.full(states, 0.5), (2, states)), rng.dirichlet(np.full(3, 0.5), (2, states))
     pays = np.repeat(rng.uniform(-2, 2, (2, states, 1)), states, axis=2)

@@ -9,9 +9,9 @@ import pytest
 import rhoplan
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.belief.situation import initial, observe_all
 from rhoplan.io.formats import parse_problem
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import initial, observe_all
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solution import SolveResult
 from rhoplan.planning.certified.solve import solve
@@ -110,11 +110,11 @@ actions:
 """Checks tell little and the exit pays most: to check on and on holds it up."""
 
 
-def flat(text: str) -> Problem:
+def flat(text: str) -> POMDP:
     return parse_problem(text, file="some.pomdp", language="pomdp")
 
 
-def earned(problem: Problem, found: SolveResult, cap: int = 60) -> float:
+def earned(problem: POMDP, found: SolveResult, cap: int = 60) -> float:
     return rhoplan.evaluate(
         problem, BoundAgent("solved", planner=FollowRule(rule=found.policy)), max_steps=cap
     ).discounted

@@ -31,7 +31,7 @@ STAGES, GRADES = 3, 2
 """Steps of work on a casting, and how good it is: the first grade has no fault."""
 
 
-def castings(seed: int) -> rhoplan.Problem:
+def castings(seed: int) -> rhoplan.POMDP:
     """A casting of unknown stage and grade is tested, worked on, sold or scrapped. No test tells stages without fault
     apart, and tests are cheap beside what is at stake."""
     rng = np.random.default_rng(seed)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.horizon import Left, horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.pomdp import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor
+from rhoplan.model.situation import initial
 from rhoplan.planning.asked import check_about_states, check_asked, spelt, unbeaten
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy, saved_horizon
@@ -79,19 +79,19 @@ TOOLS = (0, 8)
 """Numbers with one place in a set of eight: the first to come stands first, as strings do by chance."""
 
 
-def basket(tools: frozenset[int]) -> Problem:
+def basket(tools: frozenset[int]) -> POMDP:
     """Two things to be taken or not, with the tools at hand."""
     coins = tuple(Factor(f"f{n}", ("good", "bad"), np.array([0.6, 0.4])) for n in (0, 1))
 
-    def take(n: int, visible: tuple[str, frozenset[int]]) -> Action:
-        after = (visible[0] + str(n), tools)
+    def take(n: int, observable: tuple[str, frozenset[int]]) -> Action:
+        after = (observable[0] + str(n), tools)
         return Action(f"take-{n}", np.array([2.0, -1.0]), np.ones((2, 1)), ("on",), (after,), factor=n)
 
-    def menu(visible: Any) -> tuple[Action, ...]:
+    def menu(observable: Any) -> tuple[Action, ...]:
         stop = Action("stop", np.zeros(2), np.ones((2, 1)), ("on",), (END,))
-        return (*(take(n, visible) for n in (0, 1) if str(n) not in visible[0]), stop)
+        return (*(take(n, observable) for n in (0, 1) if str(n) not in observable[0]), stop)
 
-    return Problem("basket", coins, ("", tools), menu)
+    return POMDP("basket", coins, ("", tools), menu)
 
 
 @pytest.mark.parametrize("method", ["errands", "grids", "points"])
@@ -115,8 +115,8 @@ class Shelf:
 
 def test_visible_states_are_spelt_as_they_are_shown_but_for_sets() -> None:
     plain = (END, "a", 1.5, (1,), (), ("b", ("c", None)), frozenset(), frozenset({3}), Left(2, Done(tests=1)), Shelf)
-    for visible in (*plain, Shelf(frozenset({"x"}))):
-        assert spelt(visible) == repr(visible)
+    for observable in (*plain, Shelf(frozenset({"x"}))):
+        assert spelt(observable) == repr(observable)
     assert spelt(frozenset({"pear", "fig", 10, 2})) == "frozenset({2, 10, 'fig', 'pear'})"
     shelf = spelt(Left(1, (Shelf(frozenset({"b", "a"})),)))
     assert shelf == "Left(actions=1, visible=(Shelf(held=frozenset({'a', 'b'}), number=1),))"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rhoplan.model.pomdp import END, Action, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor
 from rhoplan.planning.routing import decomposition
 from rhoplan.planning.routing import site_graph as module
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best, going_on_costs
@@ -22,11 +22,11 @@ def act(name: str, to: object, pays: float | tuple[float, float], **more: object
     return Action(name, reward, np.ones((2, 1)), ("on",), (to,), **more)  # type: ignore[arg-type]
 
 
-def town(**menus: tuple[Action, ...]) -> Problem:
-    return Problem("town", (COIN,), "home", menus.__getitem__)
+def town(**menus: tuple[Action, ...]) -> POMDP:
+    return POMDP("town", (COIN,), "home", menus.__getitem__)
 
 
-def ring(*, short: float = 5.0, end: float = 0.0) -> Problem:
+def ring(*, short: float = 5.0, end: float = 0.0) -> POMDP:
     """From home straight to the shop for 5, or by way of the park for 1 and 1; one deals with the coin in the shop."""
     return town(
         home=(act("straight", "shop", -short), act("round", "park", -1), act("stop", END, end)),
@@ -37,7 +37,7 @@ def ring(*, short: float = 5.0, end: float = 0.0) -> Problem:
     )
 
 
-def surveyed(problem: Problem, discount: float = 1.0) -> SiteGraph | None:
+def surveyed(problem: POMDP, discount: float = 1.0) -> SiteGraph | None:
     return site_graph(problem, "home", discount=discount, tasks={})
 
 

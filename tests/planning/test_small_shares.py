@@ -7,10 +7,10 @@ import pytest
 
 import rhoplan
 from pump import PUMP
-from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import AgentError
 from rhoplan.io.model_file import parse_model
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.certified.mixing import NEGLIGIBLE, mixture, prices_of
 from rhoplan.planning.certified.solve import solve
 
@@ -103,7 +103,7 @@ def test_bounds_of_a_policy_do_not_cross_where_a_penalty_is_huge() -> None:
     assert policy is not None
     place = initial(problem)
     for belief in ([0.5, 0.5, 0.0, 0.0], [0.5, 0.4999999999995, 5e-13, 0.0], [0.3, 0.7, 0.0, 0.0]):
-        there = Situation(place.visible, (np.array(belief),))
+        there = Situation(place.observable, (np.array(belief),))
         worth = max(float(np.array(belief) @ [10.0, 11.0, -1e12, 0.0]), 0.0)
         lower, upper = policy.value(there)
         assert lower <= upper

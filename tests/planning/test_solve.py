@@ -21,15 +21,13 @@ from strategies import Case, Limits, built, random_case
 CLOSE = 1e-9
 
 
-def look_ahead(
-    problem: rhoplan.Problem, horizon: int, weight: float = 0.0, discount: float = 1.0
-) -> tuple[float, float]:
+def look_ahead(problem: rhoplan.POMDP, horizon: int, weight: float = 0.0, discount: float = 1.0) -> tuple[float, float]:
     """A lower and an upper bound on V*: `horizon` steps, then the best commit, or perfect information for nothing."""
     best = np.stack([commit.reward for commit in problem.flat.commits]).max(axis=0)
     if discount < 1:
         best = np.maximum(best, 0.0)  # a loss can be put off for ever
 
-    def perfect(visible, beliefs):
+    def perfect(observable, beliefs):
         return beliefs[0] @ best + weight * entropy(beliefs[0])
 
     values = []

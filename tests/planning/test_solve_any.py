@@ -14,15 +14,15 @@ from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.api import simulate
 from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import initial, observe
 from rhoplan.io.pomdp_writer import write_pomdp
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
+from rhoplan.model.situation import initial, observe
 from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
 
-def restarting_tiger(discount: float = 0.95) -> Problem:
+def restarting_tiger(discount: float = 0.95) -> POMDP:
     """Tiger that starts again after each opening: worth 19.371368 (discount .95)."""
     listen = np.array([[0.85, 0.15], [0.15, 0.85]])
     even = np.full((2, 2), 0.5)
@@ -33,7 +33,7 @@ def restarting_tiger(discount: float = 0.95) -> Problem:
         Action("open-right", np.array([10.0, -100.0]), np.ones((2, 1)), ("done",), (here,), transition=even),
     )
     factor = Factor("tiger", ("left", "right"), np.full(2, 0.5))
-    return Problem("tiger-again", (factor,), here, FixedMenu(actions), discount=discount)
+    return POMDP("tiger-again", (factor,), here, FixedMenu(actions), discount=discount)
 
 
 def test_the_value_of_tiger_lies_between_the_bounds() -> None:
@@ -58,7 +58,7 @@ def test_a_search_that_only_chance_would_end_blindly_is_solved() -> None:
         Action(name, np.full(2, -1.0), row, ("there", "not"), (END, here))
         for name, row in (("left", looks), ("right", looks[::-1]))
     )
-    hidden = Problem("hidden", (Factor("it", ("left", "right"), np.array([0.5, 0.5])),), here, FixedMenu(actions))
+    hidden = POMDP("hidden", (Factor("it", ("left", "right"), np.array([0.5, 0.5])),), here, FixedMenu(actions))
 
     found = solve(hidden, method="points", discount=1.0, gap=0.1)
 
@@ -117,7 +117,7 @@ def test_a_sparse_change_is_solved_like_a_dense_one() -> None:
         )
         for a in problem.menu(problem.start)
     )  # fmt: skip
-    sparse = Problem("sparse", problem.factors, problem.start, FixedMenu(actions), discount=0.95)
+    sparse = POMDP("sparse", problem.factors, problem.start, FixedMenu(actions), discount=0.95)
 
     one, other = solve(problem, gap=1e-3), solve(sparse, gap=1e-3)
 
@@ -151,13 +151,13 @@ def test_a_policy_is_refused_for_another_problem(tmp_path: Path) -> None:
         make_agent(f"solved:{tmp_path / 'no'}", rhoplan.make("tiger"))
 
 
-def endless(reward: float) -> Problem:
+def endless(reward: float) -> POMDP:
     stay = Action("stay", np.full(2, reward), np.eye(2), ("a", "b"), ("here", "here"), transition=np.full((2, 2), 0.5))
     stop = Action("stop", np.zeros(2), np.ones((2, 1)), ("done",), (END,))
-    return Problem("endless", (Factor("x", ("a", "b"), np.full(2, 0.5)),), "here", FixedMenu((stay, stop)))
+    return POMDP("endless", (Factor("x", ("a", "b"), np.full(2, 0.5)),), "here", FixedMenu((stay, stop)))
 
 
-def dark(*, lost: float = 0.0, wait: float = -0.1) -> Problem:
+def dark(*, lost: float = 0.0, wait: float = -0.1) -> POMDP:
     """Grope for the way out, which pays 10 and may get one lost for good, unseen; a feel tells where one stands."""
     here = "dark"
     states = ("near", "far", "lost")
@@ -168,7 +168,7 @@ def dark(*, lost: float = 0.0, wait: float = -0.1) -> Problem:
         Action("grope", np.array([8.0, 4.0, lost]), out, ("out", "dark"), (END, here), transition=strays),
         Action("feel", np.array([wait, wait, lost]), feels, ("wall", "air"), (here, here)),
     )
-    return Problem("dark", (Factor("place", states, np.array([0.5, 0.5, 0.0])),), here, FixedMenu(actions))
+    return POMDP("dark", (Factor("place", states, np.array([0.5, 0.5, 0.0])),), here, FixedMenu(actions))
 
 
 def dark_value(belief: np.ndarray, steps: int) -> float:
@@ -196,7 +196,7 @@ def test_lost_for_good_unseen_is_worth_nothing_and_no_reason_to_refuse() -> None
     assert found.lower == pytest.approx(dark_value(np.array([0.5, 0.5, 0.0]), 9), abs=0.02)
 
 
-def drawn_with_an_end(chance: float) -> Problem:
+def drawn_with_an_end(chance: float) -> POMDP:
     """Four hidden states that change, three actions, each of which ends it all with this chance."""
     rng, here, states = np.random.default_rng(3), "here", 4
     outcomes, places = ("x", "y", "z", "over"), (here, here, here, END)
@@ -207,7 +207,7 @@ def drawn_with_an_end(chance: float) -> Problem:
         moved = rng.dirichlet(np.full(states, 0.3), states)
         actions.append(Action(name, reward, shown, outcomes, places, transition=moved))
     factor = Factor("state", ("a", "b", "c", "d"), np.full(states, 0.25))
-    return Problem("drawn", (factor,), here, FixedMenu(tuple(actions)))
+    return POMDP("drawn", (factor,), here, FixedMenu(tuple(actions)))
 
 
 def test_a_chance_to_end_is_as_good_as_a_discount() -> None:
@@ -307,7 +307,7 @@ def test_careless_use_is_told_before_the_work(tmp_path: Path, capsys: pytest.Cap
     assert (tmp_path / "new" / "p").exists()
 
 
-def corridor() -> Problem:
+def corridor() -> POMDP:
     """Six cells in a ring, one sees every time whether one's cell is odd, and starts anywhere; the last one pays."""
     cells = 6
     ring = np.eye(cells)
@@ -329,7 +329,7 @@ def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
     assert found.policy is not None
     situation = initial(problem)
     for name, (low, _) in found.policy.actions(situation).items():
-        action = next(a for a in problem.menu(situation.visible) if a.name == name)
+        action = next(a for a in problem.menu(situation.observable) if a.name == name)
         chances = situation.belief @ action.likelihood
         later = sum(
             chance * found.policy.value(observe(problem, situation, name, outcome))[0]

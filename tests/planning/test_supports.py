@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief.situation import branch, initial
 from rhoplan.evaluation.plan_score import score_solved
+from rhoplan.model.situation import branch, initial
 from rhoplan.planning.certified.pointbased import supports
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.records import compile_problem
@@ -38,7 +38,7 @@ def moved(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray,
     return moves, shows, costs, start / start.sum()
 
 
-def problem_of(moves: np.ndarray, shows: np.ndarray, costs: np.ndarray, start: np.ndarray) -> rhoplan.Problem:
+def problem_of(moves: np.ndarray, shows: np.ndarray, costs: np.ndarray, start: np.ndarray) -> rhoplan.POMDP:
     transition = np.eye(moves.shape[1])[moves]
     likelihood = np.eye(int(shows.max()) + 1)[shows]
     reward = np.repeat(-costs[:, :, None].astype(float), moves.shape[1], axis=2)
@@ -128,11 +128,11 @@ def test_policies_are_followed_saved_and_loaded(
         low, high = found.policy.value(situation)
         assert low <= high + 1e-9
         assert loaded.value(situation) == (low, high)
-        action = next(one for one in problem.menu(situation.visible) if one.name == loaded.action(situation))
+        action = next(one for one in problem.menu(situation.observable) if one.name == loaded.action(situation))
         ahead += [each.situation for each in branch(problem, situation, action)]
 
 
-def noisy(rng: np.random.Generator) -> rhoplan.Problem:
+def noisy(rng: np.random.Generator) -> rhoplan.POMDP:
     """States that change and tests that are noisy, with zeros in both."""
     states, actions, outcomes = 4, 2, 3
 

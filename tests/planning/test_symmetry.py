@@ -67,7 +67,7 @@ def test_one_odd_reward_breaks_the_symmetry():
     bandit = rhoplan.make("bandit")
     odd = [commit.reward.copy() for commit in bandit.flat.commits]
     odd[3][3] += 1.0
-    menu = dataclasses.replace(bandit.flat, commits=tuple(rhoplan.Commit(f"pull-{i}", r) for i, r in enumerate(odd)))
+    menu = dataclasses.replace(bandit.flat, commits=tuple(rhoplan.Decision(f"pull-{i}", r) for i, r in enumerate(odd)))
     group = as_set(state_symmetries(dataclasses.replace(bandit, menu=menu)))
     # The other three arms are still alike.
     assert len(group) == 6

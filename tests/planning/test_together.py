@@ -10,7 +10,7 @@ import pytest
 
 import rhoplan
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning import clock
 from rhoplan.planning.certified.general import General, checking
 from rhoplan.planning.certified.solution import SolveResult
@@ -84,12 +84,12 @@ def test_plans_of_many_tests_are_checked_where_that_is_asked_for() -> None:
     assert certificate.holds
 
 
-def with_tests(count: int, states: int, *, again: bool) -> Problem:
+def with_tests(count: int, states: int, *, again: bool) -> POMDP:
     shows = np.tile([0.4, 0.6], (states, 1))
     tests = tuple(rhoplan.Test(f"t{n}", 1.0, ("-", "+"), shows, repeatable=again) for n in range(count))
-    commits = (rhoplan.Commit("stop", np.zeros(states)),)
+    commits = (rhoplan.Decision("stop", np.zeros(states)),)
     names = tuple(f"s{n}" for n in range(states))
-    return rhoplan.observe_then_commit("tested", names, tests=tests, commits=commits)
+    return rhoplan.DiagnosticProblem(name="tested", states=names, tests=tests, decisions=commits)
 
 
 def test_evidence_is_searched_from_ten_tests_on_that_count() -> None:

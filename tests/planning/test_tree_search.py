@@ -13,9 +13,9 @@ import pytest
 
 import rhoplan
 import rhoplan.planning.tree_search
-from rhoplan.belief.information import information, update
-from rhoplan.belief.situation import Situation, branch, initial, observe
+from rhoplan.belief_math.information import information, update
 from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.situation import Situation, branch, initial, observe
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.tree_search import METHODS, SearchResult, TreeSearch, TreeSearchSettings, kernels
 from rhoplan.planning.tree_search import search as module
@@ -31,7 +31,7 @@ def exact(problem, depth, weight=0.0, discount=1.0, situation=None):
     """Value of the root and of each action by place, and the place of the best one, by exact look-ahead."""
     graph = BeliefGraph(problem)
     held = situation or initial(problem)
-    nodes = graph.nodes([held.visible], tuple(belief[None] for belief in held.beliefs))
+    nodes = graph.nodes([held.observable], tuple(belief[None] for belief in held.beliefs))
     plan = LookaheadOnGraph(graph, rhoplan.Objective(weight, discount=discount), depth)
     return plan.value(nodes)[0], plan.action_values(nodes, every_terminal=True)[1].value, plan.places(nodes)[0]
 
@@ -46,7 +46,7 @@ def search(problem, method, depth, *, seed=0, situation=None, **settings) -> Sea
 
 
 def terminal_count(problem, situation) -> int:
-    return sum(action.ends_episode for action in problem.menu(situation.visible))
+    return sum(action.ends_episode for action in problem.menu(situation.observable))
 
 
 # The kernels
@@ -72,8 +72,8 @@ def compiled_action(action, belief):
         rhoplan.Factor(name, tuple(f"state-{s}" for s in range(len(prior))), prior)
         for name, prior in (("other", np.full(3, 1 / 3)), ("own", belief))
     )
-    model = SearchModel(rhoplan.Problem("random", factors, "here", lambda place: (action,)))
-    model.explore(model.table.observable("here"))
+    model = SearchModel(rhoplan.POMDP("random", factors, "here", lambda place: (action,)))
+    model.explore(model.table.observable_id("here"))
     beliefs = np.zeros(2 * model.states)
     beliefs[:3] = 1 / 3
     beliefs[model.states : model.states + len(belief)] = belief
@@ -252,7 +252,7 @@ def test_choices_are_legal_all_along_an_episode(method, name):
     agent = made(problem, method, 4, weight=1.0, simulations=300)
     situation, rng = initial(problem), np.random.default_rng(3)
     for step in range(12):
-        menu = problem.menu(situation.visible)
+        menu = problem.menu(situation.observable)
         found = agent.run(situation, seed=(7, step))
         going, terminal = [action for action in menu if not action.ends_episode], terminal_count(problem, situation)
         assert len(found.values) == len(menu)
@@ -263,7 +263,7 @@ def test_choices_are_legal_all_along_an_episode(method, name):
             break
         branches = branch(problem, situation, going[found.place - terminal])
         situation = branches[rng.choice(len(branches), p=[one.probability for one in branches])].situation
-        if situation.visible is rhoplan.END:
+        if situation.observable is rhoplan.END:
             break
 
 
@@ -333,9 +333,9 @@ def test_a_tree_that_has_no_room_for_one_simulation_is_refused():
 
 
 def test_without_actions_that_go_on_there_is_nothing_to_search():
-    commit = rhoplan.Commit("stop", np.array([1.0, 3.0]))
+    commit = rhoplan.Decision("stop", np.array([1.0, 3.0]))
     test = rhoplan.Test("look", 0.0, ("a", "b"), np.eye(2), repeatable=False)
-    problem = rhoplan.observe_then_commit("once", ("s", "t"), tests=(test,), commits=(commit,))
+    problem = rhoplan.DiagnosticProblem(name="once", states=("s", "t"), tests=(test,), decisions=(commit,))
     situation = observe(problem, initial(problem), "look", "a")
     for method in METHODS:
         found = search(problem, method, 3, simulations=50, situation=situation)
@@ -344,9 +344,9 @@ def test_without_actions_that_go_on_there_is_nothing_to_search():
 
 def test_ties_go_to_the_ending_action_listed_first():
     """A free test that says nothing is worth as much as ending at once."""
-    commits = tuple(rhoplan.Commit(name, np.array([1.0, 1.0])) for name in ("first", "second"))
+    commits = tuple(rhoplan.Decision(name, np.array([1.0, 1.0])) for name in ("first", "second"))
     test = rhoplan.Test("idle", 0.0, ("a", "b"), np.full((2, 2), 0.5))
-    problem = rhoplan.observe_then_commit("tied", ("s", "t"), tests=(test,), commits=commits)
+    problem = rhoplan.DiagnosticProblem(name="tied", states=("s", "t"), tests=(test,), decisions=commits)
     for method in METHODS:
         found = search(problem, method, 3, simulations=50)
         assert found.place == 0

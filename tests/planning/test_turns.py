@@ -23,7 +23,7 @@ from rhoplan.planning.certified.solve import solve
 from test_supports import SEEDS, moved, problem_of
 
 
-def two_homes(noise: float) -> rhoplan.Problem:
+def two_homes(noise: float) -> rhoplan.POMDP:
     """Three states in a row; resting costs nothing in the first, walking on costs nothing in the last; a look that may
     be wrong and tells the last from the others costs 0.1."""
     transition = np.zeros((3, 3, 3))
@@ -38,7 +38,7 @@ def two_homes(noise: float) -> rhoplan.Problem:
 class Ways:
     """The ways to begin with a problem, and how many have been asked for."""
 
-    def __init__(self, problem: rhoplan.Problem) -> None:
+    def __init__(self, problem: rhoplan.POMDP) -> None:
         self.asked, self.ways = 0, given(problem, weight=0.0, discount=1.0)
 
     def __iter__(self) -> Iterator[Compiled]:

@@ -52,7 +52,7 @@ def test_points_need_no_more_work_than_they_did(case: tuple[Any, ...]) -> None:
 RULES: dict[str, tuple[dict[str, Any], int, int]] = {
     "free": ({}, 17, 19),
     "budget": ({"budget": 9.0}, 11, 13),
-    "most tests": ({"most_tests": 3}, 11, 13),
+    "most tests": ({"max_tests": 3}, 11, 13),
     "in order": ({"after": {1: ("t0",), 2: ("t0",)}}, 17, 17),
     "more states": ({"number": 6, "states": 3, "seed": 3}, 359, 684),
 }

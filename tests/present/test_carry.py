@@ -22,10 +22,10 @@ from rhoplan.advice.start import FRESH, Standing
 from rhoplan.advice.words import money, percents
 from rhoplan.agents.agent import make_adviser
 from rhoplan.app.cli import main
-from rhoplan.belief.situation import UNKNOWN
 from rhoplan.errors import LimitError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import UNKNOWN
 from rhoplan.present.carry.card import card_page, make_card
 from rhoplan.present.carry.page import carried_page
 from rhoplan.present.content import make_report
@@ -90,7 +90,7 @@ STANDING = Standing({"disease": 0.3}, (("sex", "male"),), (("troponin", UNKNOWN)
 """A case of chest-pain."""
 
 
-def file_from(problem: Problem, standing: Standing) -> str:
+def file_from(problem: POMDP, standing: Standing) -> str:
     return carried_page(carry(problem, make_adviser(problem), standing=standing), origin_of(problem))
 
 
@@ -135,7 +135,7 @@ def shelf(worker: Any) -> Any:
     return worker.Shelf(10**6)
 
 
-def check_agrees(walker: Walker, problem: Problem, reply: dict[str, Any]) -> None:
+def check_agrees(walker: Walker, problem: POMDP, reply: dict[str, Any]) -> None:
     """What the file says at its place is what the API says of the case."""
     assert walker["do"] == reply["do"]
     assert bool(walker["test"]) == reply["is_test"]

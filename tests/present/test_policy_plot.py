@@ -10,8 +10,8 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded
-from rhoplan.belief.situation import Situation
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.model.situation import Situation
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.present import policy_plot

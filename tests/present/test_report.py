@@ -17,8 +17,8 @@ from rhoplan.advice.words import chance, in_thousand, money, percent
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.app.cli import main
-from rhoplan.belief.situation import observe_all
 from rhoplan.io.model_file import parse_model
+from rhoplan.model.situation import observe_all
 from rhoplan.present.content import Report, make_report
 from rhoplan.present.page.page import page, write_report
 from rhoplan.present.telling import as_text

@@ -11,7 +11,7 @@ import pytest
 
 from rhoplan.advice.pathway import Step, pathway
 from rhoplan.agents.agent import make_agent
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.present.drawing import TEXT, Drawing, _broken, _long
 from rhoplan.present.sheets import HEIGHT, IN_TABLE, WIDTH, sheets
 from rhoplan.present.telling import as_mermaid, as_text
@@ -40,8 +40,10 @@ def odd_problem():
     """A problem all of whose names are odd."""
     rows = np.array([[0.9, 0.1], [0.2, 0.8]])
     tests = tuple(Test(name, 0.5, (ODD[2], ODD[3]), rows, repeatable=False) for name in (ODD[0], ODD[5]))
-    commits = (Commit(ODD[4], np.array([0.0, -40.0])), Commit(ODD[6], np.array([-12.0, 0.0])))
-    return observe_then_commit(ODD[7], (ODD[1], "bell \x07 rings"), tests=tests, commits=commits, unit="€ & <x>")
+    commits = (Decision(ODD[4], np.array([0.0, -40.0])), Decision(ODD[6], np.array([-12.0, 0.0])))
+    return DiagnosticProblem(
+        name=ODD[7], states=(ODD[1], "bell \x07 rings"), tests=tests, decisions=commits, unit="€ & <x>"
+    )
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -21,11 +21,11 @@ def verify(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
 
 
 @pytest.fixture
-def model() -> rhoplan.Problem:
+def model() -> rhoplan.POMDP:
     return rhoplan.make("screening-cascade")
 
 
-def test_a_page_is_known_until_one_letter_changes(model: rhoplan.Problem) -> None:
+def test_a_page_is_known_until_one_letter_changes(model: rhoplan.POMDP) -> None:
     text = signed("<html>--> <b>page</b> é</html>\n", model, {"horizon": 3, "agent": "--><script>"})
     told, whole = read_signed(text)
     assert whole
@@ -40,7 +40,7 @@ def test_a_page_is_known_until_one_letter_changes(model: rhoplan.Problem) -> Non
 
 
 def test_reports_and_what_is_carried_can_be_verified(
-    tmp_path: Path, model: rhoplan.Problem, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, model: rhoplan.POMDP, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words in (["report"], ["carry"], ["carry", "--card"]):
         path = tmp_path / "page.html"
@@ -56,7 +56,7 @@ def test_reports_and_what_is_carried_can_be_verified(
         assert (code, found["unchanged"]) == (1, False)
 
 
-def test_logs_can_be_verified(tmp_path: Path, model: rhoplan.Problem, capsys: pytest.CaptureFixture[str]) -> None:
+def test_logs_can_be_verified(tmp_path: Path, model: rhoplan.POMDP, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log"
     for _ in range(2):
         case = Case(model, make_agent("planning", model))

@@ -21,7 +21,7 @@ from bridge import (
 )
 from bridge import decide_at as decide
 from bridge import estimate as simulate
-from rhoplan import END, Problem, ProblemError
+from rhoplan import END, POMDP, ProblemError
 from rhoplan.gym import make_env
 
 # Agent, weight -> reward, and tallies, as the paper prints them.
@@ -150,9 +150,9 @@ def test_inspection_rows_are_the_published_ones(case: tuple[str, int]) -> None:
         assert 100 * right / len(problem.factors) == pytest.approx(accuracy, abs=0.0501)
 
 
-def plain_value(problem: Problem, situation: Situation, depth: int, weight: float) -> float:
+def plain_value(problem: POMDP, situation: Situation, depth: int, weight: float) -> float:
     """The recursion as one would write it down: no graph, no merging, one situation at a time."""
-    if situation.visible is END:
+    if situation.observable is END:
         return 0.0
     ending = [
         float(s.beliefs[a.factor] @ a.reward) for s in [situation] for a in available(problem, s) if a.ends_episode
@@ -160,7 +160,7 @@ def plain_value(problem: Problem, situation: Situation, depth: int, weight: floa
     if depth == 0:
         if problem.leaf is None:
             return max(ending, default=0.0)
-        return float(problem.leaf([situation.visible], tuple(b[None, :] for b in situation.beliefs))[0])
+        return float(problem.leaf([situation.observable], tuple(b[None, :] for b in situation.beliefs))[0])
     best = max(ending, default=-math.inf)
     for action in available(problem, situation):
         if action.ends_episode:
@@ -300,7 +300,7 @@ def test_episodes_are_those_of_the_environment(spec: str) -> None:
             _, reward, terminated, truncated, info = env.step(names.index(choice))
             total, over = total + reward, terminated or truncated
             if not over:
-                action = next(a for a in problem.menu(situation.visible) if a.name == choice)
+                action = next(a for a in problem.menu(situation.observable) if a.name == choice)
                 found = [b for b in branch(problem, situation, action) if b.outcome == info["outcome"]]
                 situation = found[0].situation
         assert rows.reward[number] == pytest.approx(total, abs=1e-9)

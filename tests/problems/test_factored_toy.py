@@ -39,7 +39,7 @@ PRIORS = ((0.5, 0.5, 0.0), (0.7, 0.3, 0.0))
 """Belief about each rock: good, bad, spent."""
 
 
-def toy(leaf=None) -> rhoplan.Problem:
+def toy(leaf=None) -> rhoplan.POMDP:
     states = ("good", "bad", "spent")
     into_spent = np.tile([0.0, 0.0, 1.0], (3, 1))
     check = np.array([[0.8, 0.2], [0.2, 0.8], [0.5, 0.5]])
@@ -59,7 +59,7 @@ def toy(leaf=None) -> rhoplan.Problem:
     factors = tuple(
         rhoplan.Factor(f"rock-{place}", states, np.array(p)) for place, p in zip(PLACES, PRIORS, strict=True)
     )
-    problem = rhoplan.Problem("toy", factors, "left", menus.__getitem__, leaf=leaf)
+    problem = rhoplan.POMDP("toy", factors, "left", menus.__getitem__, leaf=leaf)
     rhoplan.check_problem(problem)
     return problem
 
@@ -202,7 +202,7 @@ def test_graph_has_one_node_per_place_and_pair_of_beliefs():
     graph = Graph(problem)
     Plan(graph).values(np.array([graph.root]), 6)
     met = {
-        (graph.visibles[graph.visible[node]], *(tuple(np.round(b, 12)) for b in graph.situation(node).beliefs))
+        (graph.observables[graph.observable[node]], *(tuple(np.round(b, 12)) for b in graph.situation(node).beliefs))
         for node in range(graph.size)
     }
     assert len(met) == graph.size
@@ -216,7 +216,7 @@ def test_branch_agrees_with_the_graph():
     assert len(expanded) > 20
     for node in expanded:
         situation = graph.situation(node)
-        menu = [action for action in problem.menu(situation.visible) if not action.ends_episode]
+        menu = [action for action in problem.menu(situation.observable) if not action.ends_episode]
         for slot, action in enumerate(menu):
             assert graph.reward[node, slot] == pytest.approx(
                 situation.beliefs[action.factor] @ action.reward, abs=1e-14
@@ -243,7 +243,7 @@ def test_outcome_that_ends_the_episode_has_no_continuation():
     claim = rhoplan.Action("claim", np.array([8.0, 0.0]), np.ones((2, 1)), ("done",), (rhoplan.END,))
     menus = {"start": (walk, stay), "across": (claim,)}
     factor = rhoplan.Factor("plank", ("sound", "rotten"), np.array([0.5, 0.5]))
-    problem = rhoplan.Problem("plank", (factor,), "start", menus.__getitem__)
+    problem = rhoplan.POMDP("plank", (factor,), "start", menus.__getitem__)
 
     decision = rhoplan.decide(problem, make_agent("planning", problem, horizon=2, discount=0.9))
 
@@ -258,7 +258,7 @@ def test_place_without_an_ending_is_worth_nothing_at_the_leaf():
     leave = rhoplan.Action("leave", np.array([7.0]), np.ones((1, 1)), ("done",), (rhoplan.END,))
     menus = {"road": (go,), "end-of-road": (leave,)}
     factor = rhoplan.Factor("nothing", ("only",), np.array([1.0]))
-    problem = rhoplan.Problem("road", (factor,), "road", menus.__getitem__)
+    problem = rhoplan.POMDP("road", (factor,), "road", menus.__getitem__)
     graph = Graph(problem)
     values = [Plan(graph).values(np.array([graph.root]), depth)[0] for depth in range(3)]
     assert values == [0.0, 5.0, 5.0]
@@ -312,7 +312,7 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     assert predict(belief[None, :], action)[0] == pytest.approx(following, abs=1e-14)
     assert information(belief[None, :], action)[0] == pytest.approx(shared, abs=1e-12)
     factor = rhoplan.Factor("part", tuple(map(str, range(states))), belief)
-    graph = Graph(rhoplan.Problem("part", (factor,), "here", lambda place: (action,)))
+    graph = Graph(rhoplan.POMDP("part", (factor,), "here", lambda place: (action,)))
     graph.expand(np.array([graph.root]))
     assert graph.information[graph.root, 0] == pytest.approx(shared, abs=1e-12)
     branches = branch(graph.problem, initial(graph.problem), action)
@@ -362,7 +362,7 @@ def test_exact_score_of_the_toy_is_what_simulation_finds():
 def test_ended_outcomes_are_marked_in_the_graph():
     stop = rhoplan.Action("try", np.array([0.0, 0.0]), np.eye(2), ("on", "off"), ("here", rhoplan.END))
     factor = rhoplan.Factor("lamp", ("on", "off"), np.array([0.5, 0.5]))
-    graph = Graph(rhoplan.Problem("lamp", (factor,), "here", lambda place: (stop,)))
+    graph = Graph(rhoplan.POMDP("lamp", (factor,), "here", lambda place: (stop,)))
     graph.expand(np.array([graph.root]))
     after, ended = graph.next[graph.root, 0]
     assert ended == ENDED

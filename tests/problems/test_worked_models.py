@@ -20,7 +20,7 @@ from bridge import (
     write_model,
 )
 from bridge import solve_bounds as solve
-from rhoplan import Belief, Problem, ProblemError
+from rhoplan import POMDP, Belief, ProblemError
 from serving import PATIENCE
 from test_model_file import assert_same
 
@@ -106,7 +106,7 @@ def test_worked_model_has_no_parameters() -> None:
         rhoplan.make("prnter")
 
 
-def in_other_money(problem: Problem, factor: float) -> Problem:
+def in_other_money(problem: POMDP, factor: float) -> POMDP:
     """`problem` with every price, loss and cap in a unit of which `factor` make one of the old."""
     record = model_record(problem)
     for test in record["tests"].values():

@@ -70,9 +70,9 @@ def test_run_once_tests_and_skewed_prior() -> None:
         rhoplan.Test("a", 0.2, ("x", "y", "z"), rows, repeatable=False),
         rhoplan.Test("b", 0.1, ("n", "p"), np.array([[0.8, 0.2], [0.3, 0.7]]), repeatable=False),
     )
-    commits = (rhoplan.Commit("go", np.array([5.0, -20.0])), rhoplan.Commit("stay", np.array([0.0, 1.0])))
-    problem = rhoplan.observe_then_commit(
-        "once", ("good", "bad"), tests=tests, commits=commits, prior=np.array([0.7, 0.3])
+    commits = (rhoplan.Decision("go", np.array([5.0, -20.0])), rhoplan.Decision("stay", np.array([0.0, 1.0])))
+    problem = rhoplan.DiagnosticProblem(
+        name="once", states=("good", "bad"), tests=tests, decisions=commits, prior=np.array([0.7, 0.3])
     )
     agent = make_agent("efe", problem)
     exact, estimate = rhoplan.evaluate(problem, agent), simulate(problem, agent, episodes=2000)
@@ -94,7 +94,7 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
             state = draw_state(rng, problem.prior)
             situation, paid, steps = initial(problem), 0.0, 0
             while True:
-                actions = {action.name: action for action in problem.menu(situation.visible)}
+                actions = {action.name: action for action in problem.menu(situation.observable)}
                 action = actions[decide(problem, agent, situation).choice]
                 paid += float(action.reward[state])
                 if action.ends_episode:
@@ -167,7 +167,7 @@ def test_an_outcome_that_ends_ends_the_episode() -> None:
     """Each look, for 1, finds with probability 1/2 what there is to find: two looks on average, and none after it."""
     look = Action("look", -np.ones(1), np.full((1, 2), 0.5), ("found", "not yet"), (END, "here"))
     factor = rhoplan.Factor("prey", ("hidden",), np.ones(1))
-    problem = rhoplan.Problem("hunt", (factor,), "here", lambda _: (look,), horizon=1)
+    problem = rhoplan.POMDP("hunt", (factor,), "here", lambda _: (look,), horizon=1)
     rows = simulate_episodes(problem, make_agent("planning", problem), seeds=[5], episodes=200, max_steps=60)
     assert not rows.truncated.any()
     assert np.array_equal(rows.reward, -rows.steps)
@@ -228,7 +228,7 @@ def test_the_least_that_makes_sense_is_done() -> None:
     assert rhoplan.evaluate(problem, agent, max_steps=1).truncated == 1
 
 
-def drifting(observations: int) -> rhoplan.Problem:
+def drifting(observations: int) -> rhoplan.POMDP:
     """Hidden states that change make new beliefs at every step, also in one place."""
     rng = np.random.default_rng(0)
     transition, likelihood = rng.dirichlet(np.ones(3), (2, 3)), rng.dirichlet(np.ones(observations), (2, 3))
@@ -272,8 +272,8 @@ def test_seeds_are_those_that_the_paper_names() -> None:
 
 def test_without_tests_all_cases_have_none() -> None:
     never = rhoplan.Test("look", 50.0, ("no", "yes"), np.array([[0.6, 0.4], [0.4, 0.6]]))
-    commits = (rhoplan.Commit("A", np.array([1.0, 0.0])), rhoplan.Commit("B", np.array([0.0, 1.0])))
-    problem = rhoplan.observe_then_commit("dear", ("a", "b"), tests=(never,), commits=commits)
+    commits = (rhoplan.Decision("A", np.array([1.0, 0.0])), rhoplan.Decision("B", np.array([0.0, 1.0])))
+    problem = rhoplan.DiagnosticProblem(name="dear", states=("a", "b"), tests=(never,), decisions=commits)
     score = rhoplan.evaluate(problem, make_agent("planning", problem))
     assert score.tests_distribution == (1.0,)
     assert (score.tests, score.success) == (0.0, 0.5)

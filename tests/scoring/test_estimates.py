@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan import Commit, Problem, Score, Test
+from rhoplan import POMDP, Decision, Score, Test
 from rhoplan.advice.case import advise
 from rhoplan.advice.cautions import cautions
 from rhoplan.advice.compare import compare, frontier
@@ -36,27 +36,27 @@ MOST_SE = 4.5
 """How far an estimate may stray: in these seeded runs the farthest of all columns is checked against it."""
 
 
-def from_rows(problem: Problem, rows: Episodes) -> Score:
+def from_rows(problem: POMDP, rows: Episodes) -> Score:
     """The score that episodes alone give."""
     return simulation.summarise(rows, (42,), world=problem, max_steps=problem.cap)
 
 
-def rare(chance: float = 1e-5, loss: float = 1e6) -> Problem:
+def rare(chance: float = 1e-5, loss: float = 1e6) -> POMDP:
     """A test that misses one ill case in 1,000, so that `leave` loses `loss` hardly ever."""
     rows = np.array([[0.99, 0.01], [0.001, 0.999]])
-    commits = (Commit("leave", np.array([0.0, -loss])), Commit("treat", np.array([-100.0, 0.0])))
+    commits = (Decision("leave", np.array([0.0, -loss])), Decision("treat", np.array([-100.0, 0.0])))
     test = Test("check", 1.0, ("clear", "alarm"), rows, repeatable=False)
     prior = np.array([1 - chance, chance])
-    return rhoplan.observe_then_commit("rare", ("well", "ill"), tests=(test,), commits=commits, prior=prior)
+    return rhoplan.DiagnosticProblem(name="rare", states=("well", "ill"), tests=(test,), decisions=commits, prior=prior)
 
 
-def free(**rewards: tuple[float, float]) -> Problem:
+def free(**rewards: tuple[float, float]) -> POMDP:
     """A test that costs nothing, can be repeated and tells little: some cases go on beyond any cap."""
     rows = np.array([[0.6, 0.4], [0.4, 0.6]])
     paid = rewards or {"leave": (0.0, -1000.0), "treat": (-600.0, 0.0)}
-    commits = tuple(Commit(name, np.array(row)) for name, row in paid.items())
+    commits = tuple(Decision(name, np.array(row)) for name, row in paid.items())
     test = Test("ask", 0.0, ("no", "yes"), rows)
-    return rhoplan.observe_then_commit("free", ("well", "ill"), tests=(test,), commits=commits, horizon=2)
+    return rhoplan.DiagnosticProblem(name="free", states=("well", "ill"), tests=(test,), decisions=commits, horizon=2)
 
 
 @pytest.fixture

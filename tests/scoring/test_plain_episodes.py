@@ -17,8 +17,8 @@ import rhoplan
 from bridge import (
     NEGLIGIBLE,
     Array,
+    Observable,
     Tally,
-    Visible,
     draw_state,
     initial,
     make_agent,
@@ -27,12 +27,12 @@ from bridge import (
     simulate_episodes,
 )
 from bridge import decide_at as decide
-from rhoplan import END, Action, Factor, Problem
+from rhoplan import END, POMDP, Action, Factor
 
 SEED, EPISODES = 42, 30
 
 
-def yard(accuracy: float, *, turned: bool = False) -> Problem:
+def yard(accuracy: float, *, turned: bool = False) -> POMDP:
     """A machine that wears as it is looked at, pays by luck when it is used, and a lamp in another place.
 
     turned: outcomes and states are listed the other way round.
@@ -50,7 +50,7 @@ def yard(accuracy: float, *, turned: bool = False) -> Problem:
     pays = by_both([[3.0, -1.0], [0.5, -4.0]])
     fine, lit, went = ("fine", "odd")[way], ("light", "dark")[way], ("well", "badly")[way]
     one = np.ones((2, 1))
-    menus: dict[Visible, tuple[Action, ...]] = {
+    menus: dict[Observable, tuple[Action, ...]] = {
         "yard": (
             Action("look", np.full(2, -0.3), look, fine, ("yard", "yard"), transition=wears),
             Action("use", (sound * pays).sum(axis=1), sound, went, ("yard", END)[way], pays=pays),
@@ -71,7 +71,7 @@ def yard(accuracy: float, *, turned: bool = False) -> Problem:
         "looks": Tally(("look",)), "odd": Tally((), (), ("odd", "badly")), "bad": Tally(("sell",), ("broken",)),
         "shown": Tally(("test",), ("on", "whole")), "success": Tally(("commit",), ("whole",)),
     }  # fmt: skip
-    return Problem("yard", factors, "yard", menus.__getitem__, horizon=3, discount=0.9, tallies=tallies)
+    return POMDP("yard", factors, "yard", menus.__getitem__, horizon=3, discount=0.9, tallies=tallies)
 
 
 def tells(action: Action, belief: Array) -> float:
@@ -83,7 +83,7 @@ def tells(action: Action, belief: Array) -> float:
     return sum(p * math.log(p / q) for p, q in zip(joint.flat, apart.flat, strict=True) if p > 0)
 
 
-def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -> dict[str, Any]:
+def plain(problem: POMDP, agent: Any, world: POMDP, number: int, cap: int) -> dict[str, Any]:
     """One episode, step by step."""
     entropy = SEED * 10000 + number
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
@@ -102,7 +102,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
             ranked = sorted(decision.actions, key=lambda one: one.kind != "commit")  # those that end come first
             shares = np.cumsum([one.probability for one in ranked])
             name = ranked[int(np.count_nonzero(shares / shares[-1] <= own.random()))].name
-        action = next(one for one in world.menu(situation.visible) if one.name == name)
+        action = next(one for one in world.menu(situation.observable) if one.name == name)
         factor, mine = world.factors[action.factor], problem.factors[action.factor]
         before = states[action.factor]
         belief = [situation.beliefs[action.factor][mine.states.index(state)] for state in factor.states]
@@ -125,7 +125,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
         paid = action.reward[before] if action.pays is None else np.asarray(action.pays)[before, outcome]
         told["reward"] += paid
         told["discounted"] += world.discount**step * paid
-        model = next(one for one in problem.menu(situation.visible) if one.name == name)
+        model = next(one for one in problem.menu(situation.observable) if one.name == name)
         told["information"] += world.discount**step * tells(model, situation.beliefs[model.factor])
         told["steps"] += 1
         told["tests"] += action.kind == "test"
@@ -135,7 +135,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
             held = not tally.states or factor.states[before] in tally.states
             told[key] += meant and held and (not tally.outcomes or action.outcomes[outcome] in tally.outcomes)
         if len(world.factors) == 1 and action.ends_episode:
-            best = max(one.reward[before] for one in world.menu(situation.visible) if one.ends_episode)
+            best = max(one.reward[before] for one in world.menu(situation.observable) if one.ends_episode)
             told["success"] = float(action.reward[before] == best)
         if action.leads_to[outcome] is END:
             break
@@ -151,7 +151,7 @@ def plain(problem: Problem, agent: Any, world: Problem, number: int, cap: int) -
 
 
 YARD, TIGER = yard(0.8), rhoplan.make("tiger")
-CASES: dict[str, tuple[Problem, Problem, dict[str, Any], int]] = {
+CASES: dict[str, tuple[POMDP, POMDP, dict[str, Any], int]] = {
     "as believed": (YARD, YARD, {"weight": 12.0}, 8),
     "another world": (YARD, yard(0.6, turned=True), {"weight": 12.0}, 8),
     "drawn actions": (YARD, YARD, {"weight": 1.0, "precision": 0.7}, 6),

@@ -39,7 +39,7 @@ def test_what_cases_come_to_is_what_one_counts_case_by_case(name: str, cap: int)
             return 0.0
         node = graph.node(situation)
         action = policy.action(node)
-        menu = graph.menus[graph.visible[node]]
+        menu = graph.menus[graph.observable[node]]
         spent[paid] += share
         met[node] = max(met[node], share)
         if action.name in commits:

@@ -27,7 +27,7 @@ def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
             tests[run] += share
             return
         name = decide(YARD, agent, situation).choice
-        action = next(one for one in YARD.menu(situation.visible) if one.name == name)
+        action = next(one for one in YARD.menu(situation.observable) if one.name == name)
         belief = situation.beliefs[action.factor]
         paid = share * float(belief @ action.reward)
         total["reward"] += paid

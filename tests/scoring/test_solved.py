@@ -15,7 +15,7 @@ from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import simulate
 from rhoplan.app.cli.solve import solve_command
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
 from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -24,10 +24,10 @@ from rhoplan.evaluation.plan_score import FEWEST, score_solved
 from rhoplan.io.pomdp_writer import write_pomdp
 
 
-def door() -> Problem:
+def door() -> POMDP:
     """A door that opens at one push in two, each of which costs 1: two pushes on average."""
     push = Action("push", np.full(1, -1.0), np.full((1, 2), 0.5), ("shut", "open"), ("here", END))
-    return Problem("door", (Factor("none", ("only",), np.ones(1)),), "here", FixedMenu((push,)))
+    return POMDP("door", (Factor("none", ("only",), np.ones(1)),), "here", FixedMenu((push,)))
 
 
 def test_the_exact_score_of_a_plan_is_known_by_hand():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rhoplan import Action
-from rhoplan.belief.information import FLOOR, update
+from rhoplan.belief_math.information import FLOOR, update
 
 
 def looking(error: float, states: int) -> Action:

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import rhoplan
 from bridge import BoundAgent, make_agent
-from rhoplan.belief.information import FLOOR, update
+from rhoplan.belief_math.information import FLOOR, update
 from rhoplan.budget import Budget, Progress
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.belief_set import BeliefSet, rounded
 from rhoplan.graph.row_index import RowIndex, row_keys
 from rhoplan.graph.ties import first_best
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
 from rhoplan.planning.lookahead import LookaheadOnGraph
 
 SPECS = ("tiger", "diagnosis", "chest-pain", "drilling", "navigation", "rocksample:n=5,k=3", "inspection:n=3")
@@ -105,7 +105,7 @@ def test_arcs_are_ranges_that_cover_menus_and_outcomes(spec: str) -> None:
     assert len(np.unique(branches)) == len(branches)
     for node in np.random.default_rng(0).choice(nodes, 20).tolist():
         mine = np.flatnonzero(arcs.node == node)
-        menu = graph.problem.menu(graph.situation(node).visible)
+        menu = graph.problem.menu(graph.situation(node).observable)
         names = [graph.action(node, place).name for place in arcs.place[mine].tolist()]
         wanted = sorted(menu, key=lambda action: not action.ends_episode)
         assert names == [action.name for action in wanted]
@@ -133,7 +133,7 @@ def test_branches_are_what_bayes_and_the_menu_say(spec: str) -> None:
                 assert child == -1
                 continue
             after = graph.situation(child)
-            assert after.visible == action.leads_to[outcome]
+            assert after.observable == action.leads_to[outcome]
             assert after.beliefs[action.factor] == pytest.approx(posteriors[0, outcome], rel=1e-10)
             others = [f for f in range(len(after.beliefs)) if f != action.factor]
             assert all((after.beliefs[f] == situation.beliefs[f]).all() for f in others)
@@ -167,7 +167,7 @@ def test_an_arc_that_is_added_alone_is_the_one_of_a_whole_expansion() -> None:
         found = single.taken(np.array([single.root]), wanted.place[arc : arc + 1])
         assert (found.reward[0], found.information[0]) == (wanted.reward[arc], wanted.information[arc])
         mine = [
-            [(p, -1 if c < 0 else graph.situation(c).visible) for p, c in zip(*pair, strict=True)]
+            [(p, -1 if c < 0 else graph.situation(c).observable) for p, c in zip(*pair, strict=True)]
             for graph, pair in (
                 (whole, [a[wanted.branch[arc] :][: wanted.width[arc]] for a in (whole.probability, whole.child)]),
                 (single, [a[found.branch[0] :][: found.width[0]] for a in (single.probability, single.child)]),
@@ -186,7 +186,7 @@ def test_limits_are_errors_that_name_the_limit(limit: dict[str, float]) -> None:
     graph = BeliefGraph(problem, budget=Budget(**limit))
     (name,) = limit
 
-    with pytest.raises(rhoplan.LimitError, match=name) as caught:
+    with pytest.raises(rhoplan.LimitError) as caught:
         LookaheadOnGraph(graph, make_agent("efe", problem).objective, 8).value(np.array([graph.root]))
     assert caught.value.field == (name,)
 
@@ -253,20 +253,20 @@ def test_ties_are_measured_by_the_larger_absolute_return_of_the_two() -> None:
     assert winners([[1.0, 1.5, -9.0]], [[1.0, 1e13, 9.0]]) == [0]
 
 
-def choice(problem: rhoplan.Problem, agent: BoundAgent, horizon: int = 1) -> str:
+def choice(problem: rhoplan.POMDP, agent: BoundAgent, horizon: int = 1) -> str:
     graph = BeliefGraph(problem)
     place = LookaheadOnGraph(graph, agent.objective, horizon).places(np.array([graph.root]))
     return graph.action(graph.root, int(place[0])).name
 
 
-def diagnostic(prior: list[float], test: tuple[float, np.ndarray], **commits: list[float]) -> rhoplan.Problem:
+def diagnostic(prior: list[float], test: tuple[float, np.ndarray], **commits: list[float]) -> rhoplan.POMDP:
     outcomes = tuple(f"o{k}" for k in range(test[1].shape[1]))
-    return rhoplan.observe_then_commit(
-        "case",
-        tuple(f"s{k}" for k in range(len(prior))),
+    return rhoplan.DiagnosticProblem(
+        name="case",
+        states=tuple(f"s{k}" for k in range(len(prior))),
         prior=np.array(prior),
         tests=(rhoplan.Test("test", test[0], outcomes, test[1], repeatable=False),),
-        commits=tuple(rhoplan.Commit(name, np.array(rewards)) for name, rewards in commits.items()),
+        decisions=tuple(rhoplan.Decision(name, np.array(rewards)) for name, rewards in commits.items()),
     )
 
 
@@ -301,11 +301,11 @@ def test_a_free_useless_test_loses_against_a_terminal_action(weight: float) -> N
 
 def test_twin_tests_tie_and_the_first_one_runs() -> None:
     rows = np.array([[0.9, 0.1], [0.2, 0.8]])
-    problem = rhoplan.observe_then_commit(
-        "twins",
-        ("a", "b"),
+    problem = rhoplan.DiagnosticProblem(
+        name="twins",
+        states=("a", "b"),
         tests=tuple(rhoplan.Test(f"t{k}", 0.1, ("n", "p"), rows) for k in range(3)),
-        commits=(rhoplan.Commit("A", np.array([5.0, -5.0])), rhoplan.Commit("B", np.array([-5.0, 5.0]))),
+        decisions=(rhoplan.Decision("A", np.array([5.0, -5.0])), rhoplan.Decision("B", np.array([-5.0, 5.0]))),
     )
 
     assert choice(problem, make_agent("efe", problem), 3) == "t0"
@@ -320,7 +320,7 @@ def test_terminal_actions_about_several_factors_are_compared() -> None:
         Action("say-x", np.array([0.0, 1.0]), one, ("-",), (END,), factor=0),
         Action("say-y", np.array([0.0, 1.0]), one, ("-",), (END,), factor=1),
     ))  # fmt: skip
-    graph = BeliefGraph(Problem("two", factors, "here", menu))
+    graph = BeliefGraph(POMDP("two", factors, "here", menu))
     graph.expand(np.array([graph.root]))
     nodes = np.arange(graph.size)
 

@@ -17,7 +17,7 @@ from rhoplan.evaluation import criteria, exact
 from rhoplan.evaluation.exact import score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
 from rhoplan.model.tally import Tally
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.lookahead import LookaheadOnGraph
@@ -25,12 +25,12 @@ from rhoplan.planning.utility import FunctionUtility
 
 
 def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
-    def made(row: list[float]) -> Problem:
-        return rhoplan.observe_then_commit(
-            "sure",
-            ("a", "b"),
+    def made(row: list[float]) -> POMDP:
+        return rhoplan.DiagnosticProblem(
+            name="sure",
+            states=("a", "b"),
             tests=(rhoplan.Test("look", 0.1, ("x", "y"), np.array([row, [0.5, 0.5]])),),
-            commits=(rhoplan.Commit("A", np.array([1.0, -9.0])), rhoplan.Commit("B", np.array([-9.0, 1.0]))),
+            decisions=(rhoplan.Decision("A", np.array([1.0, -9.0])), rhoplan.Decision("B", np.array([-9.0, 1.0]))),
             prior=np.array([0.9, 0.1]),
         )
 
@@ -42,7 +42,7 @@ def test_an_observation_that_the_agent_rules_out_is_refused() -> None:
         evaluate(certain, agent, world=world, max_steps=3)
 
 
-def follow(spec: str, steps: int, *, world: Problem | None = None, **settings: Any) -> Occupancy:
+def follow(spec: str, steps: int, *, world: POMDP | None = None, **settings: Any) -> Occupancy:
     problem = rhoplan.make(spec)
     agent = make_agent("planning-ig", problem, planner="exact", **settings)
     truth = None if world is None else BeliefGraph(in_names_of(problem, world))
@@ -84,7 +84,7 @@ def test_an_initial_observation_takes_no_time() -> None:
                       (("A", np.array([1.0, 0.0])), ("B", np.array([0.0, 1.0])))),
     }  # fmt: skip
     factors = (Factor("s", ("a", "b"), np.array([0.5, 0.5])),)
-    problem = Problem("first", factors, "start", menus.__getitem__, discount=0.5, looks_first=True)
+    problem = POMDP("first", factors, "start", menus.__getitem__, discount=0.5, looks_first=True)
     agent = make_agent("planning", problem, planner="exact", horizon=2)
     graph = BeliefGraph(problem)
 
@@ -135,9 +135,9 @@ def test_criteria_of_layers_add_up_to_the_score() -> None:
 def test_the_variance_is_that_of_the_distribution() -> None:
     """One case in a million loses 1e12; two stakes on one hidden coin have the variance of their sum."""
     loss, share = 1e12, 1e-6
-    rare = rhoplan.observe_then_commit(
-        "rare", ("usual", "rare"), prior=np.array([1 - share, share]), tests=(),
-        commits=(rhoplan.Commit("go", np.array([-1.0, -loss])),),
+    rare = rhoplan.DiagnosticProblem(
+        name="rare", states=("usual", "rare"), prior=np.array([1 - share, share]), tests=(),
+        decisions=(rhoplan.Decision("go", np.array([-1.0, -loss])),),
     )  # fmt: skip
     found = evaluate(rare, make_agent("planning", rare))
     assert found.reward == pytest.approx(-(1 - share) - share * loss, rel=1e-15)
@@ -147,17 +147,17 @@ def test_the_variance_is_that_of_the_distribution() -> None:
     bet = Action("bet", np.array([1.0, -1.0]), one, ("-",), ("second",))
     last = Action("last", np.array([1.0, -1.0]), one, ("-",), (END,))
     menus = {"first": (bet,), "second": (last,)}
-    coin = Problem("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "first", menus.__getitem__)
+    coin = POMDP("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "first", menus.__getitem__)
     assert evaluate(coin, make_agent("planning", coin, planner="exact")).reward_sd == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("size", [1e9, 1e15, 1e18])
 def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
-    problem = rhoplan.observe_then_commit(
-        "sums",
-        ("a", "b"),
+    problem = rhoplan.DiagnosticProblem(
+        name="sums",
+        states=("a", "b"),
         tests=(rhoplan.Test("t", 20.0, ("n", "p"), np.eye(2), repeatable=False),),
-        commits=(rhoplan.Commit("A", np.array([0.0, -size])), rhoplan.Commit("B", np.array([-size, 0.0]))),
+        decisions=(rhoplan.Decision("A", np.array([0.0, -size])), rhoplan.Decision("B", np.array([-size, 0.0]))),
     )
     found = evaluate(problem, make_agent("planning", problem))
 
@@ -195,7 +195,7 @@ def test_budgets_and_caps_are_checked() -> None:
 def test_a_fixed_menu_without_terminal_actions_is_cut_off() -> None:
     rows = np.array([[0.8, 0.2], [0.3, 0.7]])
     menu = FixedMenu((Action("look", np.array([1.0, -0.5]), rows, ("x", "y"), ("here", "here")),))
-    problem = Problem("endless", (Factor("s", ("a", "b"), np.array([0.4, 0.6])),), "here", menu, cap=4)
+    problem = POMDP("endless", (Factor("s", ("a", "b"), np.array([0.4, 0.6])),), "here", menu, cap=4)
 
     found = evaluate(problem, make_agent("planning", problem, planner="exact"))
 

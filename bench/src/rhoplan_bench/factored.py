@@ -15,9 +15,9 @@ import numpy as np
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.belief.information import entropy, update
-from rhoplan.belief.situation import Situation, initial
-from rhoplan.model.pomdp import END, Array, Problem, Visible
+from rhoplan.belief_math.information import entropy, update
+from rhoplan.model.pomdp import END, POMDP, Array, Observable
+from rhoplan.model.situation import Situation, initial
 from rhoplan.problems.registry import make
 
 PUBLISHED = (
@@ -102,7 +102,7 @@ def _anytime_row(spec: str) -> dict[str, Any]:
     return {"what": what, "seconds": seconds, "limit": limit, "ratio": None, "detail": detail}
 
 
-def _play(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[float, list[tuple[Situation, str]]]:
+def _play(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[float, list[tuple[Situation, str]]]:
     """Seconds spent on deciding in seeded episodes that share a graph, and every situation with its choice."""
     graph, generator = Graph(problem), np.random.default_rng(7)
     policy, made, seconds = GraphPolicy(graph, agent), [], 0.0
@@ -112,7 +112,7 @@ def _play(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[float, li
             begin = time.perf_counter()
             policy.settle(np.array([node]))
             seconds += time.perf_counter() - begin
-            menu, slot = graph.menus[graph.visible[node]], policy.choice[node]
+            menu, slot = graph.menus[graph.observable[node]], policy.choice[node]
             name = menu.going[slot].name if slot >= 0 else menu.ending[policy.ending[node]].name
             made.append((graph.situation(node), name))
             if slot < 0:
@@ -124,19 +124,19 @@ def _play(problem: Problem, agent: BoundAgent, episodes: int) -> tuple[float, li
     return seconds, made
 
 
-def plain_choice(problem: Problem, situation: Situation, depth: int, weight: float) -> str:
+def plain_choice(problem: POMDP, situation: Situation, depth: int, weight: float) -> str:
     """The action that the plain recursion takes."""
-    worths = _plain_worths(problem, situation.visible, situation.beliefs, depth, weight)
+    worths = _plain_worths(problem, situation.observable, situation.beliefs, depth, weight)
     best = max(value for _, value in worths)
     return next(name for name, value in worths if value >= best - 1e-9)
 
 
 def _plain_worths(
-    problem: Problem, visible: Visible, beliefs: tuple[Array, ...], depth: int, weight: float
+    problem: POMDP, observable: Observable, beliefs: tuple[Array, ...], depth: int, weight: float
 ) -> list[tuple[str, float]]:
     """Name and value of every action, ending ones first."""
     worths = []
-    for action in sorted(problem.menu(visible), key=lambda action: not action.ends_episode):
+    for action in sorted(problem.menu(observable), key=lambda action: not action.ends_episode):
         belief = beliefs[action.factor]
         value = float(belief @ action.reward)
         if not action.ends_episode:
@@ -155,8 +155,10 @@ def _plain_worths(
     return worths
 
 
-def _plain_value(problem: Problem, visible: Visible, beliefs: tuple[Array, ...], depth: int, weight: float) -> float:
+def _plain_value(
+    problem: POMDP, observable: Observable, beliefs: tuple[Array, ...], depth: int, weight: float
+) -> float:
     if depth == 0:
         assert problem.leaf is not None
-        return float(problem.leaf([visible], tuple(belief[None, :] for belief in beliefs))[0])
-    return max(value for _, value in _plain_worths(problem, visible, beliefs, depth, weight))
+        return float(problem.leaf([observable], tuple(belief[None, :] for belief in beliefs))[0])
+    return max(value for _, value in _plain_worths(problem, observable, beliefs, depth, weight))

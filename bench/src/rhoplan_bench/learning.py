@@ -33,7 +33,7 @@ from rhoplan.learning.learning import learn
 from rhoplan.learning.plan import Plan, parse_plan, read_plan
 from rhoplan.learning.replay import replay
 from rhoplan.learning.table import Table, read_table, table_of
-from rhoplan.model.diagnostic import Commit
+from rhoplan.model.diagnostic import Decision
 from rhoplan.model.pomdp import Array, Ids
 
 PARTS = ("cube", "coverage", "noise", "speed")
@@ -60,7 +60,7 @@ def table_rows(folder: Path, *, losses: float = 1.0, jobs: int = 1, folds: int =
     """The bill of each table in `folder`; losses of its plan are multiplied by `losses`."""
     for path in sorted(folder.glob("*.csv")):
         begin, plan = time.perf_counter(), read_plan(path.with_suffix(".yaml"))
-        plan = replace(plan, commits=tuple(Commit(one.name, losses * one.reward) for one in plan.commits))
+        plan = replace(plan, commits=tuple(Decision(one.name, losses * one.reward) for one in plan.commits))
         bill = learn(read_table(path), plan, folds=folds, repeats=repeats, jobs=jobs).bill
         what = f"{path.stem}, losses x {losses:g}, {folds} x {repeats} folds"
         yield Row(what, _told(bill), "planned within 10% of held-out", time.perf_counter() - begin)

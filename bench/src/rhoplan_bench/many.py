@@ -24,10 +24,10 @@ from rhoplan.advice.journal import Case
 from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import evaluate
-from rhoplan.belief.situation import Situation, branch, initial
 from rhoplan.io.model_file import write_model
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import search
 
@@ -62,7 +62,7 @@ LITTLE = 1e-5 * WRONG
 """Differences that do not count: a first action is a best one if nothing is worth more than it by more than this."""
 
 
-def random_model(tests: int, seed: int, states: int = 2) -> Problem:
+def random_model(tests: int, seed: int, states: int = 2) -> POMDP:
     """Tests that run once, each with two outcomes whose chances are drawn from 5% to 95% for every state."""
     dice = random.Random(seed)
     made = []
@@ -71,8 +71,8 @@ def random_model(tests: int, seed: int, states: int = 2) -> Problem:
         rows = np.stack([chances, 1 - chances], axis=1)
         made.append(Test(f"test-{k}", round(dice.uniform(1, 5), 2), ("positive", "negative"), rows, repeatable=False))
     names = tuple(f"state-{s}" for s in range(states))
-    commits = tuple(Commit(f"treat-{name}", -WRONG * (np.arange(states) != s)) for s, name in enumerate(names))
-    return observe_then_commit(f"random-{tests}x{states}-{seed}", names, tests=tuple(made), commits=commits)
+    commits = tuple(Decision(f"treat-{name}", -WRONG * (np.arange(states) != s)) for s, name in enumerate(names))
+    return DiagnosticProblem(name=f"random-{tests}x{states}-{seed}", states=names, tests=tuple(made), decisions=commits)
 
 
 def many_rows(*, models: int = 20, judged: int = 100) -> Iterator[dict[str, Any]]:
@@ -169,26 +169,26 @@ def quality_rows(models: int, tests: int = 12, seconds: float = 1.0) -> Iterator
         yield _row(what, max(taken[name]), None, f"{detail} on average, {worst} at most")
 
 
-def known_value(problem: Problem, situation: Situation) -> float:
+def known_value(problem: POMDP, situation: Situation) -> float:
     """What the best plan from `situation` on is worth."""
     return search(problem, situation, gap=LITTLE / 10).lower
 
 
-def first_worth(problem: Problem, name: str) -> float:
+def first_worth(problem: POMDP, name: str) -> float:
     """What the best plan that begins with the action called `name` is worth."""
     start = initial(problem)
-    action = next(one for one in problem.menu(start.visible) if one.name == name)
+    action = next(one for one in problem.menu(start.observable) if one.name == name)
     reward = float(start.belief @ action.reward)
     if action.ends_episode:
         return reward
     return reward + sum(one.probability * known_value(problem, one.situation) for one in branch(problem, start, action))
 
 
-def _searched(problem: Problem, seconds: float) -> tuple[str, float]:
+def _searched(problem: POMDP, seconds: float) -> tuple[str, float]:
     found = search(problem, gap=LITTLE, seconds=seconds)
     return found.first, found.reward
 
 
-def _one_step(problem: Problem, seconds: float) -> tuple[str, float]:
+def _one_step(problem: POMDP, seconds: float) -> tuple[str, float]:
     agent = make_agent("myopic", problem)
     return decide(problem, agent).choice, evaluate(problem, agent).reward

@@ -15,8 +15,8 @@ from rhoplan.advice.case import advise
 from rhoplan.advice.uncertain.uncertainty import uncertainty
 from rhoplan.agents.agent import make_adviser, make_agent
 from rhoplan.agents.planned import decide
-from rhoplan.belief.situation import initial
 from rhoplan.io.model_file import parse_model
+from rhoplan.model.situation import initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 

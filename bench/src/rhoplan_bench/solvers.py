@@ -21,7 +21,7 @@ import numpy as np
 from rhoplan.errors import RhoplanError
 from rhoplan.io.arrays import from_arrays
 from rhoplan.io.formats import read_problem
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.certified.pointbased.records import compile_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.clock import COMPILING
@@ -106,7 +106,7 @@ def _row(path: Path, sarsop: str | None, seconds: float) -> Row:
     return Row(path.name, len(set(compiled.state.tolist())), theirs, storm, ours, ours.gap <= gap)
 
 
-def _sarsop(path: Path, problem: Problem, program: str | None, seconds: float) -> Reached:
+def _sarsop(path: Path, problem: POMDP, program: str | None, seconds: float) -> Reached:
     if program is None:
         return NOT_INSTALLED
     if path.suffix.lower() not in READ_BY_SARSOP:

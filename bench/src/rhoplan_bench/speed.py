@@ -18,8 +18,8 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import AGENTS, make_agent
 from rhoplan.api import evaluate, simulate
-from rhoplan.belief.information import entropy
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.belief_math.information import entropy
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
@@ -52,7 +52,7 @@ def run_benchmarks(*, quick: bool = False) -> Iterator[dict[str, Any]]:
         yield _solve_row("tileworld:n=8", 180.0)
 
 
-def plain_value(problem: Problem, belief: Array, depth: int, weight: float) -> float:
+def plain_value(problem: POMDP, belief: Array, depth: int, weight: float) -> float:
     """V_depth(belief) by the plain tree recursion on a flat problem whose tests may all be repeated."""
     best = max(float(belief @ commit.reward) for commit in problem.flat.commits)
     if depth == 0:

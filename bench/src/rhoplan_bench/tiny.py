@@ -17,7 +17,7 @@ from typing import Any
 
 from rhoplan.errors import RhoplanError
 from rhoplan.io.formats import read_problem
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.certified.solve import solve
 from rhoplan_bench.sarsop import PRECISION
 from rhoplan_bench.solvers import ENDINGS, warm, warm_up
@@ -83,7 +83,7 @@ def _share(pair: Pair) -> float:
     return pair.gap / max(abs(pair.lower), abs(pair.upper), PRECISION)
 
 
-def _pair(file: str, problem: Problem, weight: float, seconds: float) -> Pair:
+def _pair(file: str, problem: POMDP, weight: float, seconds: float) -> Pair:
     begin, states = time.process_time(), len(problem.states)
 
     def stop_in_time(lower: float, upper: float, nodes: int) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan._old.merging import grown
+from rhoplan.belief_math.transitions import key
 from rhoplan.model.pomdp import Action, Ids
-from rhoplan.model.transitions import key
 
 
 class ActionTable:

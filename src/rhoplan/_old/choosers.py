@@ -26,10 +26,10 @@ from rhoplan.agents.planners import (
     RunOnce,
     TreeSearchPlanner,
 )
-from rhoplan.belief.belief import Belief
-from rhoplan.belief.situation import Situation
 from rhoplan.errors import NotAvailable
-from rhoplan.model.pomdp import Array, Ids, Leaf, Problem, Rule
+from rhoplan.model.belief import Belief
+from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf, Rule
+from rhoplan.model.situation import Situation
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
@@ -183,7 +183,7 @@ class Evidence(Chooser):
         self.graph.expand(nodes)  # what ending is worth is known only then
         slots, endings = np.full(len(nodes), -1), np.zeros(len(nodes), dtype=np.int64)
         for place, node in enumerate(nodes.tolist()):
-            menu, name = self.graph.menus[self.graph.visible[node]], self.search(node).first
+            menu, name = self.graph.menus[self.graph.observable[node]], self.search(node).first
             going = [action.name for action in menu.going]
             slots[place] = going.index(name) if name in going else -1
             endings[place] = self.graph.stop_action[node]
@@ -193,7 +193,7 @@ class Evidence(Chooser):
         """The lower bounds are what actions are worth: there is a plan that has them."""
         nodes = np.array([node])
         slots, endings = self.choose(nodes)
-        actions, menu = self.bounded(node).actions, self.graph.menus[self.graph.visible[node]]
+        actions, menu = self.bounded(node).actions, self.graph.menus[self.graph.observable[node]]
         later = np.zeros(self.graph.known.shape[1])
         bonus = self.plan.utility.going(self.graph, nodes)[0]
         for slot, action in enumerate(menu.going):
@@ -212,7 +212,7 @@ class Follower(Chooser):
         slots, ending = np.full(len(nodes), -1), np.full(len(nodes), -1)
         for place, node in enumerate(nodes.tolist()):
             name = self.rule(self.graph.problem, self.graph.situation(node), self.objective.weight_per_nat)
-            menu = self.graph.menus[self.graph.visible[node]]
+            menu = self.graph.menus[self.graph.observable[node]]
             going = [action.name for action in menu.going]
             if name in going:
                 slots[place] = going.index(name)
@@ -229,7 +229,7 @@ class PolicyRule:
 
     policy: Policy
 
-    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
+    def __call__(self, problem: POMDP, situation: Situation, weight: float) -> str:
         belief = Belief(problem, situation)
         return checked_action(belief, self.policy.action(belief), self.policy.name)
 
@@ -247,7 +247,7 @@ class PolicyChooser(Follower):
             values = self.policy.action_values(Belief(self.graph.problem, self.graph.situation(node)))
         except NotAvailable:
             return later, slot, ending
-        menu = self.graph.menus[self.graph.visible[node]].going
+        menu = self.graph.menus[self.graph.observable[node]].going
         later = later.copy()
         later[: len(menu)] = [values[action.name].continuation for action in menu]
         return later, slot, ending
@@ -279,7 +279,7 @@ class Searching(Chooser):
         return self._tree.run(self.graph.situation(node), seed=seed)
 
     def _slot_and_ending(self, node: int, found: SearchResult) -> tuple[int, int]:
-        terminal = len(self.graph.menus[self.graph.visible[node]].ending)
+        terminal = len(self.graph.menus[self.graph.observable[node]].ending)
         if found.place >= terminal:
             return found.place - terminal, int(found.values[:terminal].argmax()) if terminal else -1
         return -1, found.place
@@ -292,7 +292,7 @@ class Searching(Chooser):
 
     def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
         found = self.search(node, seed)
-        going = found.values[len(self.graph.menus[self.graph.visible[node]].ending) :]
+        going = found.values[len(self.graph.menus[self.graph.observable[node]].ending) :]
         slots = len(going)
         bonus = self.plan.utility.going(self.graph, np.array([node]))[0]
         later = going - self.graph.reward[node, :slots] - bonus[:slots]

@@ -102,16 +102,16 @@ class Plan:
         graph = self.graph
         if not graph.problem.looks_first:
             return np.full((1, 1), self.discount)
-        return np.where(graph.visible[nodes] == graph.visible[graph.root], 1.0, self.discount)[:, None]
+        return np.where(graph.observable[nodes] == graph.observable[graph.root], 1.0, self.discount)[:, None]
 
     def best_ending(self, nodes: Ids) -> tuple[Array, Ids]:
         """Value (n,) of ending at once, and the ending action (n,) to take."""
         action, value = self.graph.stop_action[nodes].copy(), self.graph.stop_reward[nodes].copy()
-        for visible, positions in self.graph.by_visible(nodes) if self.utility.rates_endings else ():
-            if self.graph.menus[visible].ending:
-                bonus = self.utility.ending(self.graph, nodes[positions], visible)
-                worth = self.graph.ending_rewards(nodes[positions], visible) + bonus
-                action[positions] = self._best_rated(nodes[positions], visible, worth)
+        for observable, positions in self.graph.by_visible(nodes) if self.utility.rates_endings else ():
+            if self.graph.menus[observable].ending:
+                bonus = self.utility.ending(self.graph, nodes[positions], observable)
+                worth = self.graph.ending_rewards(nodes[positions], observable) + bonus
+                action[positions] = self._best_rated(nodes[positions], observable, worth)
                 value[positions] = worth.max(axis=1)
         if not self.commits_count:
             value = np.where(np.isfinite(value), 0.0, value)
@@ -125,12 +125,12 @@ class Plan:
         going = graph.reward[nodes] + self.utility.going(graph, nodes) + continuation
         return self.best_ending(nodes)[0], going, continuation
 
-    def _best_rated(self, nodes: Ids, visible: int, worth: Array) -> Ids:
+    def _best_rated(self, nodes: Ids, observable: int, worth: Array) -> Ids:
         """The ending action (n,) to take at `nodes`, which share a visible state and are worth `worth` (n, E)."""
 
         def exactly(rows: Ids) -> Array:
             rated = self.utility.scale(self.graph, nodes[rows])[:, None]
-            return self.graph.ending_gains(nodes[rows], visible) + rated
+            return self.graph.ending_gains(nodes[rows], observable) + rated
 
         return choose(worth, self.gains(nodes), exactly)
 
@@ -165,8 +165,10 @@ class Plan:
         if self.leaf is None:
             value = self.best_ending(nodes)[0]
             return np.where(np.isfinite(value), value, 0.0)
-        visibles = [self.graph.visibles[visible] for visible in self.graph.visible[nodes]]
-        return self.leaf(visibles, tuple(self.graph.beliefs(nodes, factor) for factor in range(len(self.graph.tables))))
+        observables = [self.graph.observables[observable] for observable in self.graph.observable[nodes]]
+        return self.leaf(
+            observables, tuple(self.graph.beliefs(nodes, factor) for factor in range(len(self.graph.tables)))
+        )
 
     def _missing_layers(self, nodes: Ids, depth: int) -> dict[int, Ids]:
         """For each level from `depth` down, the nodes whose value is needed and not there yet; their arcs are known."""

@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import distinct, numbered
 from rhoplan._old.worlds import Ending, World
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import impossible
+from rhoplan.belief_math.information import information
 from rhoplan.model.pomdp import END, Action, Array, Ids
+from rhoplan.model.situation import impossible
 
 NEGLIGIBLE = 1e-17
 """Mass at one place at one step below which it is no longer followed, unless so much is at stake there that it
@@ -237,7 +237,7 @@ class Flow:
         """Raise ImpossibleEvidence where an outcome is not the end of an episode, but one that the agent excludes."""
         graph = self.graph
         for node, slot, outcome in zip(nodes.tolist(), slots.tolist(), outcomes.tolist(), strict=True):
-            action = graph.menus[int(graph.visible[node])].going[slot]
+            action = graph.menus[int(graph.observable[node])].going[slot]
             if action.leads_to[outcome] is not END:
                 belief = graph.situation(node).beliefs[action.factor]
                 raise impossible(graph.problem, belief, action, action.outcomes[outcome])
@@ -245,8 +245,8 @@ class Flow:
 
 def actions(graph: Graph, nodes: Ids, acts_slot: Ids, acts_ending: Ids) -> Iterator[tuple[Action, Ids]]:
     """The actions that are taken at `nodes` (m,), each with the places (k,) where it is."""
-    for visible, places in graph.by_visible(nodes):
-        menu = graph.menus[visible]
+    for observable, places in graph.by_visible(nodes):
+        menu = graph.menus[observable]
         slots, endings = acts_slot[places], acts_ending[places]
         for slot in np.unique(slots[slots >= 0]):
             yield menu.going[slot], places[slots == slot]
@@ -259,8 +259,8 @@ def information_of(graph: Graph, nodes: Ids, acts_slot: Ids, acts_ending: Ids) -
     going, stops = acts_slot >= 0, (acts_slot < 0).nonzero()[0]
     found = np.zeros(len(nodes))
     found[going] = graph.information[nodes[going], acts_slot[going]]
-    for visible, places in graph.by_visible(nodes[stops]) if stops.size else ():
-        for ending, action in enumerate(graph.menus[visible].ending):
+    for observable, places in graph.by_visible(nodes[stops]) if stops.size else ():
+        for ending, action in enumerate(graph.menus[observable].ending):
             if len(action.outcomes) > 1:
                 taken = stops[places[acts_ending[stops[places]] == ending]]
                 beliefs = graph.beliefs(nodes[taken], action.factor)

@@ -16,7 +16,7 @@ from rhoplan._old.flow import Flow
 from rhoplan._old.graph import DEFAULT_NODE_LIMIT, Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 NEGLIGIBLE = 1e-12
 """Share of cases below which a branch is no longer followed for people."""
@@ -102,7 +102,7 @@ class Followed:
 class Plans:
     """One graph of `problem`, and plans on it: each distinct one is followed once."""
 
-    def __init__(self, problem: Problem, *, graph: Graph | None = None, node_limit: int = DEFAULT_NODE_LIMIT) -> None:
+    def __init__(self, problem: POMDP, *, graph: Graph | None = None, node_limit: int = DEFAULT_NODE_LIMIT) -> None:
         self.problem = problem
         self.graph = graph if graph is not None else Graph(problem, node_limit=node_limit)
         self._policies: dict[tuple[object, ...], GraphPolicy] = {}

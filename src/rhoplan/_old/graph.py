@@ -27,10 +27,10 @@ from rhoplan._old.menu import VisibleMenu, known_width, most_nodes
 from rhoplan._old.merging import Keys, RowIndex, distinct, grown, numbered, row_keys
 from rhoplan._old.table import BeliefTable
 from rhoplan._old.ties import choose
-from rhoplan.belief.information import entropy, gain, predict
-from rhoplan.belief.situation import Situation
+from rhoplan.belief_math.information import entropy, gain, predict
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
+from rhoplan.model.situation import Situation
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
@@ -52,7 +52,7 @@ class Graph:
     """
 
     def __init__(
-        self, problem: Problem, *, permutations: Ids | None = None, node_limit: int = DEFAULT_NODE_LIMIT
+        self, problem: POMDP, *, permutations: Ids | None = None, node_limit: int = DEFAULT_NODE_LIMIT
     ) -> None:
         self.problem = problem
         self.node_limit = int(min(node_limit, most_nodes(problem)))
@@ -62,7 +62,7 @@ class Graph:
         shared = {len(factor.states): BeliefTable(permutations, factor) for factor in problem.factors}
         self.tables = tuple(shared[len(factor.states)] for factor in problem.factors)
         self.size = 0
-        self.visibles: list[Visible] = []
+        self.observables: list[Observable] = []
         self.menus: list[VisibleMenu] = []
         self.going: Ids = np.empty(0, dtype=np.int64)
         self._alike: Ids = np.empty(0, dtype=np.int64)
@@ -70,11 +70,11 @@ class Graph:
         self._offered = ActionTable()
         self._menu_actions: Ids = np.empty((0, 0), dtype=np.int64)
         self._action_target: Ids = np.empty((0, 0), dtype=np.int64)
-        self._visible_ids: dict[Visible, int] = {}
+        self._visible_ids: dict[Observable, int] = {}
         self._index = RowIndex()
         # What nodes are recognised by: the ids of the visible state and of the belief about each factor.
         self._held: Ids = np.empty((0, 1 + len(problem.factors)), dtype=np.int64)
-        self.visible, self.belief = self._held[:, 0], self._held[:, 1:]
+        self.observable, self.belief = self._held[:, 0], self._held[:, 1:]
         self.stop_reward: Array = np.empty(0)
         self.stop_action: Ids = np.empty(0, dtype=np.int64)
         self.gains: Array = np.empty(0)
@@ -88,22 +88,22 @@ class Graph:
     def node(self, situation: Situation) -> int:
         """The node of `situation`, made if it is new."""
         beliefs = tuple(belief[None, :] for belief in situation.beliefs)
-        return int(self.nodes([situation.visible], beliefs)[0])
+        return int(self.nodes([situation.observable], beliefs)[0])
 
     def nodes(
         self,
-        visibles: Sequence[Visible],
+        observables: Sequence[Observable],
         beliefs: tuple[Array, ...],
     ) -> Ids:
         """The nodes (n,) of situations given as n visible states and one belief array (n, S) per factor."""
-        visible = np.array([self._visible_id(visible) for visible in visibles], dtype=np.int64)
+        observable = np.array([self._visible_id(observable) for observable in observables], dtype=np.int64)
         ids = [table.intern(held) for table, held in zip(self.tables, beliefs, strict=True)]
-        return self._intern(np.stack([visible, *ids], axis=1))
+        return self._intern(np.stack([observable, *ids], axis=1))
 
     def situation(self, node: int) -> Situation:
         """The situation that `node` stands for."""
         beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
-        return Situation(self.visibles[self.visible[node]], beliefs)
+        return Situation(self.observables[self.observable[node]], beliefs)
 
     def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
         """Beliefs (n, S) about one factor at `nodes`."""
@@ -119,33 +119,33 @@ class Graph:
 
     def by_visible(self, nodes: Ids) -> list[tuple[int, Ids]]:
         """Positions within `nodes` that share a visible state, one pair per visible state."""
-        if len(self.visibles) == 1:
+        if len(self.observables) == 1:
             return [(0, np.arange(len(nodes)))]
-        visible = self.visible[nodes]
-        return [(v, (visible == v).nonzero()[0]) for v in distinct(visible, len(self.visibles)).tolist()]
+        observable = self.observable[nodes]
+        return [(v, (observable == v).nonzero()[0]) for v in distinct(observable, len(self.observables)).tolist()]
 
     def by_endings(self, nodes: Ids) -> list[tuple[int, Ids]]:
         """Positions within `nodes` whose ending actions are alike, each with one visible state that offers them."""
-        if len(self.visibles) == 1:
+        if len(self.observables) == 1:
             return [(0, np.arange(len(nodes)))]
-        alike = self._alike[self.visible[nodes]]
-        return [(v, (alike == v).nonzero()[0]) for v in distinct(alike, len(self.visibles)).tolist()]
+        alike = self._alike[self.observable[nodes]]
+        return [(v, (alike == v).nonzero()[0]) for v in distinct(alike, len(self.observables)).tolist()]
 
-    def ending_rewards(self, nodes: Ids, visible: int) -> Array:
+    def ending_rewards(self, nodes: Ids, observable: int) -> Array:
         """Expected reward (n, E) of each ending action at `nodes`, which share one visible state."""
-        return self._endings(nodes, visible, gains_only=False)
+        return self._endings(nodes, observable, gains_only=False)
 
-    def ending_gains(self, nodes: Ids, visible: int) -> Array:
+    def ending_gains(self, nodes: Ids, observable: int) -> Array:
         """What (n, E) `ending_rewards` are without losses: the states that each ending action gains in."""
-        return self._endings(nodes, visible, gains_only=True)
+        return self._endings(nodes, observable, gains_only=True)
 
     def stop_gains(self, nodes: Ids) -> Array:
         """The gains (n,) in `stop_reward` at `nodes`; 0 where none ends."""
         result = np.zeros(len(nodes))
-        for visible, positions in self.by_endings(nodes):
-            if self.menus[visible].ending:
+        for observable, positions in self.by_endings(nodes):
+            if self.menus[observable].ending:
                 chosen = nodes[positions]
-                gains = self.ending_gains(chosen, visible)
+                gains = self.ending_gains(chosen, observable)
                 result[positions] = gains[np.arange(len(chosen)), self.stop_action[chosen]]
         return result
 
@@ -160,8 +160,8 @@ class Graph:
             result[rows[places], slots[places]] = held @ np.maximum(action.reward, 0.0)
         return result
 
-    def _endings(self, nodes: Ids, visible: int, *, gains_only: bool) -> Array:
-        menu = self.menus[visible]
+    def _endings(self, nodes: Ids, observable: int, *, gains_only: bool) -> Array:
+        menu = self.menus[observable]
         result = np.empty((len(nodes), len(menu.ending)))
         for factor, columns, rewards in menu.ending_rewards:
             result[:, columns] = self.beliefs(nodes, factor) @ (np.maximum(rewards, 0.0) if gains_only else rewards)
@@ -185,12 +185,12 @@ class Graph:
 
     def is_test(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) the actions taken at `nodes` (m,) are tests."""
-        result: NDArray[np.bool_] = self._offered.tests[self._menu_actions[self.visible[nodes], slots]]
+        result: NDArray[np.bool_] = self._offered.tests[self._menu_actions[self.observable[nodes], slots]]
         return result
 
     def depends(self, nodes: Ids, slots: Ids) -> NDArray[np.bool_]:
         """Whether (m,) what actions taken at `nodes` (m,) pay depends on the hidden state, or on chance."""
-        result: NDArray[np.bool_] = self._offered.depends[self._menu_actions[self.visible[nodes], slots]]
+        result: NDArray[np.bool_] = self._offered.depends[self._menu_actions[self.observable[nodes], slots]]
         return result
 
     def kernels(self, nodes: Ids, slots: Ids) -> Iterator[tuple[Action, int, Ids]]:
@@ -198,7 +198,7 @@ class Graph:
 
         An action that stands for them: its name and where it leads mean nothing.
         """
-        actions = self._menu_actions[self.visible[nodes], slots]
+        actions = self._menu_actions[self.observable[nodes], slots]
         codes = self._offered.kernel[actions] * len(self.tables) + self._offered.factor[actions]
         for code in np.unique(codes).tolist():
             kernel, factor = divmod(code, len(self.tables))
@@ -219,19 +219,19 @@ class Graph:
         """A new graph that holds only `nodes` (and the root), and their numbers there."""
         fresh = Graph(self.problem, node_limit=self.node_limit)
         beliefs = tuple(self.beliefs(nodes, factor) for factor in range(len(self.tables)))
-        return fresh, fresh.nodes([self.visibles[visible] for visible in self.visible[nodes]], beliefs)
+        return fresh, fresh.nodes([self.observables[observable] for observable in self.observable[nodes]], beliefs)
 
     # -- growing --------------------------------------------------------------------------------------------------
 
     def expand(self, nodes: Ids, slots: NDArray[np.bool_] | None = None) -> None:
         """Make every arc of `nodes` known; with `slots` (n, M), only those marked."""
         wanted = ~self.known[nodes] if slots is None else slots & ~self.known[nodes]
-        wanted &= np.arange(wanted.shape[1]) < self.going[self.visible[nodes]][:, None]
+        wanted &= np.arange(wanted.shape[1]) < self.going[self.observable[nodes]][:, None]
         rows, columns = np.nonzero(wanted)
         if not rows.size:
             return
         sources = nodes[rows]
-        actions = self._menu_actions[self.visible[sources], columns]
+        actions = self._menu_actions[self.observable[sources], columns]
         kernels = self._offered.kernel[actions]
         order = np.argsort(kernels, kind="stable")
         ends = (np.flatnonzero(np.diff(kernels[order])) + 1).tolist()
@@ -298,7 +298,7 @@ class Graph:
             start, self.size = self.size, self.size + len(fresh)
             self._held = grown(self._held, self.size, 0)
             self._held[start : self.size] = rows[fresh]
-            self.visible, self.belief = self._held[:, 0], self._held[:, 1:]
+            self.observable, self.belief = self._held[:, 0], self._held[:, 1:]
             self._allocate(self.size, self.known.shape[1])
             self._set_stops(np.arange(start, self.size))
         return ids
@@ -315,27 +315,27 @@ class Graph:
         step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
         for start in range(0, len(nodes), step):
             part = nodes[start : start + step]
-            for visible, positions in self.by_endings(part):
-                if self.menus[visible].ending:
+            for observable, positions in self.by_endings(part):
+                if self.menus[observable].ending:
                     chosen = part[positions]
-                    rewards = self.ending_rewards(chosen, visible)
+                    rewards = self.ending_rewards(chosen, observable)
                     if per_state is not None:
                         self.gains[chosen] = self.beliefs(chosen) @ per_state
 
-                    def exactly(rows: Ids, chosen: Ids = chosen, visible: int = visible) -> Array:
-                        return self.ending_gains(chosen[rows], visible)
+                    def exactly(rows: Ids, chosen: Ids = chosen, observable: int = observable) -> Array:
+                        return self.ending_gains(chosen[rows], observable)
 
                     self.stop_action[chosen] = choose(rewards, self.gains[chosen], exactly)
                     self.stop_reward[chosen] = rewards.max(axis=1)
 
-    def _visible_id(self, visible: Visible) -> int:
-        number = self._visible_ids.get(visible)
-        return self._add_visible(visible) if number is None else number
+    def _visible_id(self, observable: Observable) -> int:
+        number = self._visible_ids.get(observable)
+        return self._add_visible(observable) if number is None else number
 
-    def _add_visible(self, visible: Visible) -> int:
-        menu = VisibleMenu(self.problem.menu(visible))
-        number = self._visible_ids[visible] = len(self.visibles)
-        self.visibles.append(visible)
+    def _add_visible(self, observable: Observable) -> int:
+        menu = VisibleMenu(self.problem.menu(observable))
+        number = self._visible_ids[observable] = len(self.observables)
+        self.observables.append(observable)
         self.menus.append(menu)
         going = len(menu.going)
         outcomes = max([len(action.outcomes) for action in menu.going], default=0)
@@ -385,7 +385,7 @@ def _wider(array: Ids, columns: int, fill: int) -> Ids:
     return larger
 
 
-def shared_graph(problem: Problem) -> Graph:
+def shared_graph(problem: POMDP) -> Graph:
     """The graph of `problem` that every planner and evaluation in this process uses and extends."""
     graph = problem.__dict__.get("_graph")
     if graph is None:

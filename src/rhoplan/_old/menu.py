@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.model.diagnostic import Test, best_commits
-from rhoplan.model.pomdp import Action, Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Action, Array, Ids
 
 MANY_STATES = 256
 
@@ -46,7 +46,7 @@ class VisibleMenu:
         return [best_commits(rewards.T).T for _, _, rewards in self.ending_rewards]
 
 
-def most_nodes(problem: Problem) -> int:
+def most_nodes(problem: POMDP) -> int:
     """How many situations a graph may hold whose beliefs are long; no limit that matters where they are not."""
     states = max(len(factor.states) for factor in problem.factors)
     return sys.maxsize if states <= MANY_STATES else LARGEST_TABLE // states
@@ -56,13 +56,13 @@ BYTES_PER_ARC = 16
 """What a graph holds of an outcome of an action: a probability, a number and what is known of it, about."""
 
 
-def nodes_within(problem: Problem, size: float) -> int:
+def nodes_within(problem: POMDP, size: float) -> int:
     """About how many situations of `problem` a graph holds in so many bytes."""
     actions, outcomes = known_width(problem)
     return max(1000, int(size / (BYTES_PER_ARC * max(actions, 1) * max(outcomes, 1))))
 
 
-def known_width(problem: Problem) -> tuple[int, int]:
+def known_width(problem: POMDP) -> tuple[int, int]:
     """At least as many actions that go on, and outcomes of one, as a menu can have; zeros where nobody knows ahead."""
     if problem.listed is not None:
         tests = problem.listed.tests

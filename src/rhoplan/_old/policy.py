@@ -16,7 +16,7 @@ from rhoplan._old.merging import grown
 from rhoplan._old.ties import ranked
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.belief.information import coupling
+from rhoplan.belief_math.information import coupling
 from rhoplan.model.pomdp import Action, Array, Ids
 from rhoplan.planning.recommendation import ActionValue
 
@@ -66,7 +66,7 @@ class GraphPolicy:
     def action(self, node: int) -> Action:
         """What is done at `node`."""
         self.settle(np.array([node]))
-        menu, slot = self.graph.menus[int(self.graph.visible[node])], int(self.choice[node])
+        menu, slot = self.graph.menus[int(self.graph.observable[node])], int(self.choice[node])
         return menu.going[slot] if slot >= 0 else menu.ending[int(self.ending[node])]
 
     def probabilities(self, nodes: Ids) -> tuple[Array, Array]:
@@ -74,8 +74,8 @@ class GraphPolicy:
 
         For nodes that offer the same ending actions, as all nodes of a flat problem do.
         """
-        visible = int(self.graph.visible[nodes[0]]) if len(nodes) else 0
-        ending = np.zeros((len(nodes), len(self.graph.menus[visible].ending)))
+        observable = int(self.graph.observable[nodes[0]]) if len(nodes) else 0
+        ending = np.zeros((len(nodes), len(self.graph.menus[observable].ending)))
         if self.is_deterministic:
             self.settle(nodes)
             going = np.zeros((len(nodes), self.graph.known.shape[1]))
@@ -84,7 +84,7 @@ class GraphPolicy:
             going[~stops, self.choice[nodes[~stops]]] = 1.0
             return ending, going
         _, going_values, _ = self.plan.action_values(nodes, self.chooser.depth)
-        values = np.concatenate([self._ending_values(nodes, visible), going_values], axis=1)
+        values = np.concatenate([self._ending_values(nodes, observable), going_values], axis=1)
         with np.errstate(over="ignore"):
             weights = np.exp(self.agent.precision * (values - values.max(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
@@ -96,18 +96,18 @@ class GraphPolicy:
         self.graph.expand(nodes)
         later, slot, end = self.chooser.explain(node, (seed,))
         if math.isinf(self.agent.precision):
-            menu = self.graph.menus[self.graph.visible[node]]
+            menu = self.graph.menus[self.graph.observable[node]]
             return later, _one_of(len(menu.ending), end if slot < 0 else -1), _one_of(len(menu.going), slot)
         ending, going = self.probabilities(nodes)
         return later, ending[0], going[0]
 
-    def _ending_values(self, nodes: Ids, visible: int) -> Array:
-        values = self.graph.ending_rewards(nodes, visible)
+    def _ending_values(self, nodes: Ids, observable: int) -> Array:
+        values = self.graph.ending_rewards(nodes, observable)
         if not self.agent.commits_count:
             # Ending is worth 0 whatever the commit; as in the deterministic limit it is the best one that is taken.
             best = self.plan.best_ending(nodes)[1]
             return np.where(np.arange(values.shape[1]) == best[:, None], 0.0, -np.inf)
-        return values + self.plan.utility.ending(self.graph, nodes, visible)
+        return values + self.plan.utility.ending(self.graph, nodes, observable)
 
     def _make_room(self) -> None:
         self.choice = grown(self.choice, self.graph.size, UNDECIDED)
@@ -128,7 +128,7 @@ def in_order(policy: GraphPolicy, node: int, actions: tuple[ActionValue, ...]) -
     def exactly() -> Array:
         scale = float(plan.utility.scale(graph, nodes)[0])
         rated = scale * plan.utility.rates_endings  # else nothing in the value of ending has to do with it
-        ending = graph.ending_gains(nodes, int(graph.visible[node]))[0] * plan.commits_count + rated
+        ending = graph.ending_gains(nodes, int(graph.observable[node]))[0] * plan.commits_count + rated
         if policy.agent.planner.samples:  # what it estimates has no plan to look at
             return np.append(ending, np.full(len(listed) - len(ending), scale))
         return np.append(ending, plan.gains_within(nodes, policy.chooser.depth)[0, 1 : 1 + len(listed) - len(ending)])
@@ -147,12 +147,12 @@ def preferred(policy: GraphPolicy, node: int, actions: tuple[ActionValue, ...]) 
 def action_values(policy: GraphPolicy, node: int, seed: int = 0) -> tuple[ActionValue, ...]:
     """The parts of every action's value at `node`: actions that go on, then those that end, in the menu's order."""
     graph, plan, nodes = policy.graph, policy.plan, np.array([node])
-    visible = int(graph.visible[node])
-    menu = graph.menus[visible]
+    observable = int(graph.observable[node])
+    menu = graph.menus[observable]
     continuation, ending_probability, going_probability = policy.opened(node, seed)
     bonus = plan.utility.going(graph, nodes)[0]
-    rewards = graph.ending_rewards(nodes, visible)[0]
-    extra = plan.utility.ending(graph, nodes, visible)[0]
+    rewards = graph.ending_rewards(nodes, observable)[0]
+    extra = plan.utility.ending(graph, nodes, observable)[0]
     if not policy.agent.commits_count:
         rewards, extra = np.zeros_like(rewards), np.zeros_like(extra)
 

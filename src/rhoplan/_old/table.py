@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan._old.merging import SECRET, Keys, RowIndex, grown, numbered, orbit_keys, rounded, row_keys
-from rhoplan.belief.information import FLOOR, entropy, update
+from rhoplan.belief_math.information import FLOOR, entropy, update
 from rhoplan.model.pomdp import Action, Array, Factor, Ids
 
 LOG_DIGITS = 12

@@ -49,7 +49,7 @@ class _Ahead(Chosen):
 
     def __init__(self, policy: GraphPolicy, node: int, first: str) -> None:
         graph, self.plan, self.left = policy.graph, policy.plan, policy.chooser.depth
-        menu = graph.menus[int(graph.visible[node])]
+        menu = graph.menus[int(graph.observable[node])]
         going, ending = ([action.name for action in part] for part in (menu.going, menu.ending))
         slot, end = (going.index(first), -1) if first in going else (-1, ending.index(first))
         super().__init__(graph, np.full(graph.size, slot), np.full(graph.size, end))
@@ -70,9 +70,9 @@ def _ending(policy: GraphPolicy, nodes: Ids, taken: Ids) -> Array:
     result = np.zeros(len(nodes))
     if not nodes.size or not plan.commits_count:
         return result
-    for visible, places in graph.by_endings(nodes):
-        if graph.menus[visible].ending:
+    for observable, places in graph.by_endings(nodes):
+        if graph.menus[observable].ending:
             here = nodes[places]
-            sizes = 2 * graph.ending_gains(here, visible) - graph.ending_rewards(here, visible)
+            sizes = 2 * graph.ending_gains(here, observable) - graph.ending_rewards(here, observable)
             result[places] = sizes[np.arange(len(here)), taken[places]]
     return result

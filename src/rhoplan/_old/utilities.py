@@ -28,14 +28,14 @@ class GraphUtility:
         if isinstance(self.utility, NegativeEntropy):
             return np.repeat(self._entropy(graph, nodes)[:, None], graph.known.shape[1], axis=1)
         values = np.zeros((len(nodes), graph.known.shape[1]))
-        for visible, positions in graph.by_visible(nodes):
-            menu = graph.menus[visible].going
+        for observable, positions in graph.by_visible(nodes):
+            menu = graph.menus[observable].going
             values[positions, : len(menu)] = self._columns(graph, nodes[positions], menu)
         return values
 
-    def ending(self, graph: Graph, nodes: Ids, visible: int) -> Array:
+    def ending(self, graph: Graph, nodes: Ids, observable: int) -> Array:
         """Utility (n, E) of each ending action at `nodes`, which share a visible state."""
-        menu = graph.menus[visible].ending
+        menu = graph.menus[observable].ending
         if isinstance(self.utility, Information):
             return np.zeros((len(nodes), len(menu)))
         if isinstance(self.utility, NegativeEntropy):

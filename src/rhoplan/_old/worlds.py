@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan._old.graph import Graph
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.model.worlds import in_names_of
 
 
@@ -43,12 +43,12 @@ class World:
     Shapes: m acts of cases at `node` (m,) of the agent's graph and `truth` (m,) of the world's.
     """
 
-    def __init__(self, agent_graph: Graph, problem: Problem | None = None) -> None:
+    def __init__(self, agent_graph: Graph, problem: POMDP | None = None) -> None:
         self.is_model = problem is None
         self.graph = agent_graph if problem is None else Graph(in_names_of(agent_graph.problem, problem))
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> POMDP:
         return self.graph.problem
 
     def start(self, node: Ids) -> Ids:
@@ -68,8 +68,8 @@ class World:
     def endings(self, truth: Ids, ending: Ids) -> list[Ending]:
         """What ending actions (m,) bring, those about one factor together."""
         found = []
-        for visible, places in self.graph.by_endings(truth) if len(truth) else ():
-            menu = self.graph.menus[visible]
+        for observable, places in self.graph.by_endings(truth) if len(truth) else ():
+            menu = self.graph.menus[observable]
             for (factor, columns, rewards), right in zip(menu.ending_rewards, menu.right, strict=True):
                 chosen, number = places, ending[places]
                 if len(columns) < len(menu.ending):

@@ -15,7 +15,7 @@ from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.questions import first_actions, plans_versions
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.batch import DecisionTree
 
 POINTS, FINER = 65, (75, 150, 300)
@@ -40,7 +40,7 @@ class Band:
 
 
 def bands(
-    problem: Problem, agent: BoundAgent, *, seconds: float = 20.0, layout: DecisionTree | None = None
+    problem: POMDP, agent: BoundAgent, *, seconds: float = 20.0, layout: DecisionTree | None = None
 ) -> tuple[Band, ...]:
     """The bands from 0 to 1 of a two-state model before any test is run; none for other models, nor where a diagnosis
     has subtypes: there what to do does not follow from its chance alone.
@@ -83,7 +83,7 @@ def bands(
 
 
 def _together(
-    problem: Problem, agent: BoundAgent, known: DecisionTree | None
+    problem: POMDP, agent: BoundAgent, known: DecisionTree | None
 ) -> Callable[[Array], list[tuple[str, bool]]]:
     """First actions for beliefs (n, 2), and whether they end the case, as versions of the model with other priors."""
     even = replace(problem, factors=(replace(problem.factors[0], prior=np.array([0.5, 0.5])),))
@@ -101,7 +101,7 @@ def _together(
     return answer
 
 
-def _one_by_one(problem: Problem, agent: BoundAgent) -> Callable[[Array], list[tuple[str, bool]]]:
+def _one_by_one(problem: POMDP, agent: BoundAgent) -> Callable[[Array], list[tuple[str, bool]]]:
     """As `_together`, for agents that do not plan versions at once."""
     graph = Graph(problem)
     policy = GraphPolicy(graph, agent)

@@ -16,9 +16,9 @@ from rhoplan.advice.first import First, tell_first
 from rhoplan.advice.outlay import Ahead, outlook
 from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.belief.situation import UNKNOWN, branch, observe
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import UNKNOWN, branch, observe
 
 NOWHERE = -1
 """Where an arrow leads that the plan does not hold."""
@@ -60,19 +60,19 @@ class Carried:
     smallest: share of cases below which results lead nowhere.
     """
 
-    problem: Problem
+    problem: POMDP
     agent: BoundAgent
     places: tuple[Place, ...]
     amounts: tuple[float, ...]
     sums: dict[float, tuple[int, ...]]
     covers: int | None
     smallest: float
-    model: Problem
+    model: POMDP
     standing: Standing
 
 
 def carry(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     *,
     standing: Standing = FRESH,
@@ -199,7 +199,7 @@ class _Walk:
 
 
 def _spending(
-    places: tuple[Place, ...], problem: Problem, spent_before: float
+    places: tuple[Place, ...], problem: POMDP, spent_before: float
 ) -> tuple[tuple[float, ...], dict[float, tuple[int, ...]]]:
     """What can have been spent after the tests of an episode, and the table of sums."""
     menu = problem.flat

@@ -20,10 +20,10 @@ from rhoplan.advice.words import money
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
 from rhoplan.agents.planners import Lookahead
-from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import AgentError, EvidenceError, LimitError
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import Situation, observe_all
 
 __all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]
 
@@ -54,7 +54,7 @@ class Adviser:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         agent: BoundAgent,
         given: Evidence = (),
         *,
@@ -105,7 +105,7 @@ class Adviser:
         return self.plans.graph.node(self.situation)
 
     def _first(self, seconds: float) -> Part:
-        done = self.situation.visible
+        done = self.situation.observable
         assert isinstance(done, Done)
         fault: Exception | None = None
         for fit in fitting(self.model, self.agent.planner, self.agent.objective, done=done, memory=self.memory):
@@ -171,7 +171,7 @@ class Adviser:
 
 
 def advise(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     given: Evidence = (),
     *,
@@ -187,7 +187,7 @@ def advise(
     return Adviser(problem, agent, given, unavailable=unavailable, graph=graph, plans=plans, memory=memory).advice()
 
 
-def bounded_words(problem: Problem, bounds: Bounds) -> tuple[Kind, str]:
+def bounded_words(problem: POMDP, bounds: Bounds) -> tuple[Kind, str]:
     """What kind of numbers those of a plan are that was found by its bounds, and that in words."""
     low, high = bounds
     if high - low <= 1e-9 * problem.reward_scale:
@@ -210,7 +210,7 @@ def check_fixed(agent: BoundAgent) -> None:
             )
 
 
-def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
+def without(problem: POMDP, unavailable: Iterable[str]) -> POMDP:
     """`problem` with tests left out that cannot be had in this case."""
     left_out = set(unavailable)
     menu = problem.flat
@@ -224,11 +224,11 @@ def without(problem: Problem, unavailable: Iterable[str]) -> Problem:
     return replace(problem, menu=menu.without(left_out))
 
 
-def follow(problem: Problem, given: Evidence) -> tuple[Situation, float]:
+def follow(problem: POMDP, given: Evidence) -> tuple[Situation, float]:
     """The situation after `given`, and what the tests cost."""
     situation, spent = observe_all(problem, []), 0.0
     for number in range(len(given)):
         before, situation = situation, observe_all(problem, given[: number + 1])
-        action = next(a for a in problem.menu(before.visible) if a.name == given[number][0])
+        action = next(a for a in problem.menu(before.observable) if a.name == given[number][0])
         spent -= float(before.belief @ action.reward)
     return situation, spent

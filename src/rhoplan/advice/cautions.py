@@ -19,7 +19,7 @@ from rhoplan.advice.words import money, percent
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import MEMORY, size_of
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 DOMINANT = 0.5
 """Share of what testing is worth above which the information term is called dominant."""
@@ -29,7 +29,7 @@ NEGLIGIBLE = 1e-9
 
 
 def cautions(
-    problem: Problem, agent: BoundAgent, *, seconds: float = 5.0, plain: Row | None = None, plans: Plans | None = None
+    problem: POMDP, agent: BoundAgent, *, seconds: float = 5.0, plain: Row | None = None, plans: Plans | None = None
 ) -> tuple[Caution, ...]:
     """What to be careful about when `agent` advises on `problem`: doubts about its numbers, then about the plan.
 

@@ -22,7 +22,7 @@ from rhoplan.agents.fitting import size_of
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.evaluation.steps import policy_steps
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.certified.solve import SolveResult, solve
 
 MOST_NODES = 400_000
@@ -68,9 +68,7 @@ class Row:
         return self.truncated is not None and self.truncated > HARDLY_EVER
 
 
-def compare(
-    problem: Problem, agent: BoundAgent, *, seconds: float = 5.0, plans: Plans | None = None
-) -> tuple[Row, ...]:
+def compare(problem: POMDP, agent: BoundAgent, *, seconds: float = 5.0, plans: Plans | None = None) -> tuple[Row, ...]:
     """Commit now, all tests, cost-only planned, EFE (unless `agent` is that), `agent`, the certified optimum.
 
     seconds: for deepening the cost-only plan and for the optimum, each. What does not come to an end in that time says
@@ -89,7 +87,7 @@ def compare(
     return tuple(replace(row, note="; ".join(note)) for row, note in zip(rows, notes, strict=True))
 
 
-def deepest(problem: Problem) -> int | None:
+def deepest(problem: POMDP) -> int | None:
     """How many tests a case can have at most: no plan needs to look further ahead. None where tests can be repeated."""
     menu = problem.flat
     limits = [] if menu.most_tests is None else [menu.most_tests]
@@ -98,7 +96,7 @@ def deepest(problem: Problem) -> int | None:
 
 
 def cost_only(
-    problem: Problem, agent: BoundAgent, *, seconds: float = 5.0, plans: Plans | None = None
+    problem: POMDP, agent: BoundAgent, *, seconds: float = 5.0, plans: Plans | None = None
 ) -> tuple[Row, bool]:
     """The plan that counts nothing but cost, as deep as can be afforded, and whether no deeper one can differ.
 
@@ -195,7 +193,7 @@ def _commit_now(graph: Graph) -> Row:
     return _row("commit-now", label, chosen.name, reward=reward, right=right, note="no test", **spent)
 
 
-def _all_tests(problem: Problem) -> Row:
+def _all_tests(problem: POMDP) -> Row:
     found = all_tests(problem)
     label = "all tests, then commit"
     if found is None:
@@ -221,7 +219,7 @@ def _planned(key: str, plans: Plans, agent: BoundAgent) -> Row:
     return _row(key, label, first, **_brought(ahead), horizon=agent.horizon, weight=agent.weight)
 
 
-def _optimum(problem: Problem, plain: Row, deep: bool, seconds: float) -> Row:
+def _optimum(problem: POMDP, plain: Row, deep: bool, seconds: float) -> Row:
     """The optimum between its bounds; where the cost-only plan lies within them, that plan's outlay too."""
     label = "certified optimum"
     word, sign, beyond = ("loss", -1, "below") if counts_losses(problem) else ("reward", 1, "above")
@@ -290,7 +288,7 @@ def has_frontier(agent: BoundAgent) -> bool:
 
 
 def frontier(
-    problem: Problem,
+    problem: POMDP,
     horizon: int,
     *,
     high: float | None = None,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhoplan.advice.words import money, percent
-from rhoplan.model.diagnostic import Commit, Test
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.diagnostic import Decision, Test
+from rhoplan.model.pomdp import POMDP, Array
 
 RESULTS = ("negative", "positive")
 """Outcomes by whose names it can be told which way round a test reads."""
@@ -32,7 +32,7 @@ class Caution:
     about: str = ""
 
 
-def doubts(problem: Problem) -> tuple[Caution, ...]:
+def doubts(problem: POMDP) -> tuple[Caution, ...]:
     """Doubts about `problem`: tests that read backwards, tell nothing or cannot pay, and decisions that are beaten.
 
     kind: `reversed test` (positive is rarer where it should be more frequent), `silent test` (its results are as
@@ -49,7 +49,7 @@ def doubts(problem: Problem) -> tuple[Caution, ...]:
     return (*found, *_beaten(problem, menu.commits))
 
 
-def _reversed(problem: Problem, test: Test) -> Iterator[Caution]:
+def _reversed(problem: POMDP, test: Test) -> Iterator[Caution]:
     positive, factor = problem.details.get("positive"), problem.factors[0]
     if positive is None or test.outcomes[:2] != RESULTS:
         return
@@ -68,7 +68,7 @@ def _reversed(problem: Problem, test: Test) -> Iterator[Caution]:
         )
 
 
-def _by_diagnosis(problem: Problem, chances: Array, diagnosis: int) -> float:
+def _by_diagnosis(problem: POMDP, chances: Array, diagnosis: int) -> float:
     """The mean of `chances`, one for each state, over those of a diagnosis."""
     factor = problem.factors[0]
     here = factor.groups == diagnosis
@@ -82,7 +82,7 @@ def _most_to_save(payoff: Array) -> float:
     return float((payoff.max(axis=0) - payoff).max(axis=1).min())
 
 
-def _useless(problem: Problem, test: Test, most: float) -> Iterator[Caution]:
+def _useless(problem: POMDP, test: Test, most: float) -> Iterator[Caution]:
     unit = problem.unit
     if np.ptp(test.likelihood, axis=0).max() <= 1e-12:
         text = (
@@ -98,7 +98,7 @@ def _useless(problem: Problem, test: Test, most: float) -> Iterator[Caution]:
         yield Caution("dear test", text, test.name)
 
 
-def _beaten(problem: Problem, commits: tuple[Commit, ...]) -> Iterator[Caution]:
+def _beaten(problem: POMDP, commits: tuple[Decision, ...]) -> Iterator[Caution]:
     payoff = problem.flat.payoff
     if len(commits) * payoff.size > MOST_COMPARED:
         return

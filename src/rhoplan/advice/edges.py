@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from rhoplan.advice.targets import Numbers, Share, Sums, constrained, plain_share
 from rhoplan.errors import ProblemError
 from rhoplan.io.constraints import Target
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.constrained import ConstrainedProblem
 from rhoplan.planning.frontier import lower_convex_set, pareto_frontier
 
@@ -50,7 +50,7 @@ class Edge:
     plain: Point
 
 
-def edges(problem: Problem, *, state: str | None = None, horizon: int | None = None) -> tuple[Edge, ...]:
+def edges(problem: POMDP, *, state: str | None = None, horizon: int | None = None) -> tuple[Edge, ...]:
     """The frontiers of `problem` about `state`, the model's positive one where nobody says."""
     about = _about(problem, state)
     ground, whole = constrained(problem, horizon)
@@ -68,7 +68,7 @@ class LowerSet:
     complete: bool
 
 
-def together(problem: Problem, *, state: str | None = None, horizon: int | None = None) -> LowerSet:
+def together(problem: POMDP, *, state: str | None = None, horizon: int | None = None) -> LowerSet:
     """The lower set of tests, misses and false alarms about `state`, the model's positive one where nobody says."""
     about = _about(problem, state)
     if about is None:
@@ -83,13 +83,13 @@ def together(problem: Problem, *, state: str | None = None, horizon: int | None 
     return LowerSet(about, ground.depth, tuple(numbers), complete)
 
 
-def positive_of(problem: Problem) -> str | None:
+def positive_of(problem: POMDP) -> str | None:
     """The state that the model calls positive, where it does."""
     found = problem.details.get("positive")
     return None if found is None else str(found)
 
 
-def _about(problem: Problem, state: str | None) -> str | None:
+def _about(problem: POMDP, state: str | None) -> str | None:
     about = state or positive_of(problem)
     if about and about not in problem.diagnoses:
         known = ", ".join(problem.diagnoses)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rhoplan._old.ties import choose
 from rhoplan.model.diagnostic import Done, Test
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 
 MOST_COMBINATIONS = 2_000_000
 """Combinations of results, times states, that are held at once: 16 MB."""
@@ -26,7 +26,7 @@ class Everything:
     commit: str
 
 
-def all_tests(problem: Problem) -> Everything | None:
+def all_tests(problem: POMDP) -> Everything | None:
     """What running all tests and then committing brings; None where there are too many combinations of results.
 
     The first test in the model's order that may run comes next, until none is left: `after`, groups and caps hold.

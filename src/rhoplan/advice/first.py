@@ -17,9 +17,9 @@ from rhoplan.advice.part import Bounds
 from rhoplan.advice.second import Opinion, second_opinion
 from rhoplan.advice.words import money, words_for
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.belief.situation import Situation, branch, named_beliefs
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import Situation, branch, named_beliefs
 
 Evidence = Sequence[tuple[str, str]]
 
@@ -134,7 +134,7 @@ def tell_first(
         behind={v.name: max(chosen.value - v.value, 0.0) for v in values},
         chances={
             action.name: {one.outcome: one.probability for one in branch(model, situation, action)}
-            for action in model.menu(situation.visible)
+            for action in model.menu(situation.observable)
             if not action.ends_episode
         },
         waiting=_waiting(model, situation),
@@ -146,15 +146,15 @@ def tell_first(
     )
 
 
-def _waiting(problem: Problem, situation: Situation) -> dict[str, tuple[str, ...]]:
-    done = situation.visible
+def _waiting(problem: POMDP, situation: Situation) -> dict[str, tuple[str, ...]]:
+    done = situation.observable
     assert isinstance(done, Done)
     tests = [test for test in problem.flat.tests if test.repeatable or test.name not in done.run]
     left = {test.name: tuple(name for name in test.after if name not in done.run) for test in tests}
     return {name: others for name, others in left.items() if others}
 
 
-def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> Stop:
+def _stop(problem: POMDP, situation: Situation, commit: str, value: float) -> Stop:
     place = [c.name for c in problem.flat.commits].index(commit)
     return Stop(commit, value, float(situation.belief @ (1 - problem.flat.right[place])))
 
@@ -162,22 +162,22 @@ def _stop(problem: Problem, situation: Situation, commit: str, value: float) -> 
 def _results(policy: GraphPolicy, node: int, test: str, now: str) -> tuple[Result, ...]:
     graph, follows, found = policy.graph, policy.committed(node), list[Result]()
     problem, situation = graph.problem, graph.situation(node)
-    action = next(a for a in problem.menu(situation.visible) if a.name == test)
+    action = next(a for a in problem.menu(situation.observable) if a.name == test)
     for one in branch(problem, situation, action):
         after = graph.node(one.situation)
-        menu = graph.menus[graph.visible[after]]
+        menu = graph.menus[graph.observable[after]]
         best = menu.ending[int(policy.plan.best_ending(np.array([after]))[1][0])].name
         belief = _named(problem, one.situation)
         found.append(Result(one.outcome, one.probability, belief, follows.action(after).name, best != now))
     return tuple(found)
 
 
-def _named(problem: Problem, situation: Situation) -> dict[str, float]:
+def _named(problem: POMDP, situation: Situation) -> dict[str, float]:
     return next(iter(named_beliefs(problem, situation).values()))
 
 
 def _reason(
-    problem: Problem, agent: BoundAgent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
+    problem: POMDP, agent: BoundAgent, choice: str, options: list[Option], stop: Stop, results: tuple[Result, ...]
 ) -> str:
     """Why, in a sentence or two, from the numbers."""
     unit, test = problem.unit, words_for(problem)["test"]

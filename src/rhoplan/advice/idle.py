@@ -59,9 +59,9 @@ def idle_tests(graph: Graph, *, most_tests: int, seconds: float) -> Idle:
             except LimitError:
                 complete = False
                 break
-            for visible, places in graph.by_visible(part):
+            for observable, places in graph.by_visible(part):
                 nodes = part[places]
-                for slot, action in enumerate(graph.menus[visible].going):
+                for slot, action in enumerate(graph.menus[observable].going):
                     ran.add(action.name)
                     targets = graph.next[nodes, slot, : len(action.outcomes)]
                     if action.name not in able and _changes(graph, nodes, targets):

@@ -24,11 +24,11 @@ from rhoplan.advice.words import likeliest
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import MEMORY
 from rhoplan.agents.settings import KEPT, is_number
-from rhoplan.belief.situation import observe, observe_all
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
 from rhoplan.io.model_file import write_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import observe, observe_all
 from rhoplan.version import __version__
 
 KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})
@@ -53,7 +53,7 @@ class Case:
 
     def __init__(
         self,
-        model: Problem,
+        model: POMDP,
         agent: BoundAgent,
         *,
         prior: Prior | None = None,
@@ -215,7 +215,7 @@ class Case:
         append(path, self.as_dict(), by=by)
 
 
-def digest(problem: Problem) -> str:
+def digest(problem: POMDP) -> str:
     """The same for the same model, however its file was written."""
     return digest_of(write_model(problem))
 
@@ -238,13 +238,13 @@ def settings_of(agent: BoundAgent) -> dict[str, Any]:
     return {"name": agent.name, **{setting.name: found[setting.name] for setting in KEPT}}
 
 
-def agent_of(settings: Mapping[str, Any], problem: Problem) -> BoundAgent:
+def agent_of(settings: Mapping[str, Any], problem: POMDP) -> BoundAgent:
     """The agent that `settings_of` described."""
     given = {one.word: settings[one.name] for one in KEPT if settings.get(one.name) is not None}
     return make_agent(settings["name"], problem, **given)
 
 
-def load_case(path: Path, problem: Problem, agent: BoundAgent | None = None) -> Case:
+def load_case(path: Path, problem: POMDP, agent: BoundAgent | None = None) -> Case:
     """The case that `save` kept, to go on with; it must be of the same model.
 
     agent: who advises from here on; the one that advised last where None.

@@ -17,8 +17,8 @@ from rhoplan._old.ties import tolerance
 from rhoplan._old.turnover import turnover
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.belief.situation import Situation
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import Situation
 from rhoplan.planning.recommendation import ActionValue, Recommendation
 
 
@@ -32,7 +32,7 @@ class Lead:
     beside: str
 
 
-def lead(problem: Problem, agent: BoundAgent, ranking: Sequence[ActionValue], size: float) -> Lead:
+def lead(problem: POMDP, agent: BoundAgent, ranking: Sequence[ActionValue], size: float) -> Lead:
     """What stands beside the first of `ranking`; the other actions follow it from the best to the worst.
 
     size: the turnover, which margins are measured by. A rule may take an action that is not the best by these values:
@@ -70,7 +70,7 @@ def first_lead(agent: BoundAgent, policy: GraphPolicy, node: int) -> Lead:
 
 
 def lead_of(
-    problem: Problem, agent: BoundAgent, decision: Recommendation, bounds: Mapping[str, Sequence[float]] | None = None
+    problem: POMDP, agent: BoundAgent, decision: Recommendation, bounds: Mapping[str, Sequence[float]] | None = None
 ) -> Lead:
     """What stands beside the choice of `decision`. bounds: of every action, where others than its own are known."""
     if known := bounds or decision.bounds:
@@ -79,7 +79,7 @@ def lead_of(
     return lead(problem, agent, ranking, decision.turnover)
 
 
-def proven_lead(problem: Problem, agent: BoundAgent, choice: str, bounds: Mapping[str, Sequence[float]]) -> Lead:
+def proven_lead(problem: POMDP, agent: BoundAgent, choice: str, bounds: Mapping[str, Sequence[float]]) -> Lead:
     """What stands beside `choice` where only bounds on what actions are worth are known, lower and upper.
 
     The margin is the least that they prove, 0 where another may be better. It is measured by the size of the value. A
@@ -132,7 +132,7 @@ def _share(margin: float, size: float, what: str) -> str:
     return f" ({percent(margin / size)} of {what})" if 0 < margin <= size else ""
 
 
-def _measure(problem: Problem) -> str:
+def _measure(problem: POMDP) -> str:
     """What the turnover is called in `problem`."""
     loses = problem.observes_then_commits and all((commit.reward <= 0).all() for commit in problem.commits)
     return "the expected loss" if loses else "what is won and lost"

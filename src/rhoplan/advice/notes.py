@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from rhoplan.io.links import is_link, is_picture
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Note:
         return [f"{name}: {text}" for name, text in parts.items() if text]
 
 
-def notes_of(problem: Problem) -> dict[str, Note]:
+def notes_of(problem: POMDP) -> dict[str, Note]:
     """The notes of the tests that have some, by test."""
     kept = problem.details.get("test_info") or {}
     found = {test: note_in(info) for test, info in kept.items()}

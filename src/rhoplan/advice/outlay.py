@@ -20,7 +20,7 @@ from rhoplan.advice.part import Sampled
 from rhoplan.advice.words import cut_off
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -98,7 +98,7 @@ def look_ahead(followed: Followed) -> Ahead:
     )
 
 
-def plan_ahead(problem: Problem, found: ManySolution) -> Ahead:
+def plan_ahead(problem: POMDP, found: ManySolution) -> Ahead:
     """What following the plan of a search over evidence brings, exactly."""
     by_tests: dict[int, float] = defaultdict(float)
     by_cost: dict[float, float] = defaultdict(float)

@@ -8,18 +8,18 @@ from dataclasses import replace
 import numpy as np
 
 from rhoplan.errors import Field, ProblemError, RhoplanError
-from rhoplan.model.diagnostic import Commit, Grouped, observe_then_commit
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Grouped
+from rhoplan.model.pomdp import POMDP, Array
 
 
 def overridden(
-    problem: Problem,
+    problem: POMDP,
     *,
     prior: Mapping[str, float] | Sequence[float] | None = None,
     costs: Mapping[str, float] | None = None,
     rewards: Mapping[str, Mapping[str, float]] | None = None,
     first_prices: Mapping[str, float] | None = None,
-) -> Problem:
+) -> POMDP:
     """`problem` with these numbers instead of its own; what is not named stays.
 
     prior: one probability per diagnosis. costs: per test. rewards: per commit and diagnosis. first_prices: per group.
@@ -30,19 +30,19 @@ def overridden(
     _known(("first_prices",), "group", first_prices, list(menu.first_prices))
     tests = tuple(replace(test, cost=float((costs or {}).get(test.name, test.cost))) for test in menu.tests)
     commits = tuple(
-        Commit(commit.name, _row(problem, commit, (rewards or {}).get(commit.name, {}))) for commit in menu.commits
+        Decision(commit.name, _row(problem, commit, (rewards or {}).get(commit.name, {}))) for commit in menu.commits
     )
     try:
-        changed = observe_then_commit(
-            problem.name,
-            problem.diagnoses,
+        changed = DiagnosticProblem(
+            name=problem.name,
+            states=problem.diagnoses,
             subtypes=Grouped.of(problem.factors[0]).subtypes,
             about_diagnosis=problem.factors[0].about_diagnosis,
             prior=problem.prior if prior is None else _prior(problem, prior),
             tests=tests,
-            commits=commits,
-            first_prices={**menu.first_prices, **(first_prices or {})},
-            most_tests=menu.most_tests,
+            decisions=commits,
+            groups={**menu.first_prices, **(first_prices or {})},
+            max_tests=menu.most_tests,
             budget=menu.budget,
             parts=menu.parts,
         )
@@ -63,7 +63,7 @@ def _asked(field: Field | None) -> Field | None:
     return field
 
 
-def _prior(problem: Problem, prior: Mapping[str, float] | Sequence[float]) -> Array:
+def _prior(problem: POMDP, prior: Mapping[str, float] | Sequence[float]) -> Array:
     if isinstance(prior, Mapping):
         _known(("prior",), "state", prior, list(problem.diagnoses))
         missing = [state for state in problem.diagnoses if state not in prior]
@@ -75,7 +75,7 @@ def _prior(problem: Problem, prior: Mapping[str, float] | Sequence[float]) -> Ar
     return factor.spread(chances) if len(chances) == len(factor.diagnoses) else chances  # which is refused
 
 
-def _row(problem: Problem, commit: Commit, changes: Mapping[str, float]) -> Array:
+def _row(problem: POMDP, commit: Decision, changes: Mapping[str, float]) -> Array:
     factor = problem.factors[0]
     _known(("rewards", commit.name), "state", changes, list(factor.diagnoses))
     row: Array = commit.reward.copy()

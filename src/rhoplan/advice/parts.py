@@ -89,7 +89,7 @@ def _thresholds(adviser: Adviser, seconds: float) -> Any:
     """For the tests that are left; refused where there is no one chance that decides, or no plan for every chance."""
     if adviser.agent.planner.is_bounded:
         raise LimitError("a plan would have to be searched for anew for every chance")
-    found = thresholds(adviser.model, adviser.agent, done=adviser.situation.visible, seconds=min(5.0, seconds / 2))
+    found = thresholds(adviser.model, adviser.agent, done=adviser.situation.observable, seconds=min(5.0, seconds / 2))
     if found is None:
         raise LimitError("thresholds are about the chance of one of two states without subtypes")
     return found

@@ -23,8 +23,8 @@ from rhoplan.advice.case import Evidence, check_fixed, follow, without
 from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import outlook
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.belief.situation import named_beliefs
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.situation import named_beliefs
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 
@@ -35,7 +35,7 @@ MOST_NODES = 2000
 
 
 def pathway(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     given: Evidence = (),
     *,
@@ -81,7 +81,7 @@ def pathway(
     )
 
 
-def looked_for(problem: Problem) -> str:
+def looked_for(problem: POMDP) -> str:
     """The diagnosis that a model of two is about: the one its file calls positive, else the second; else nothing."""
     states = problem.diagnoses
     return str(problem.details.get("positive", states[1])) if len(states) == 2 else ""
@@ -117,7 +117,7 @@ class _Builder:
             place.back_to = drawn.get(place.node)
             if place.slot < 0 or place.back_to or place.share < smallest or place.depth >= self.cap:
                 continue
-            action = self.graph.menus[self.graph.visible[place.node]].going[place.slot]
+            action = self.graph.menus[self.graph.observable[place.node]].going[place.slot]
             targets = self.graph.next[place.node, place.slot, : len(action.outcomes)].tolist()
             chances = self.graph.probability[place.node, place.slot, : len(action.outcomes)].tolist()
             if count + len(targets) > most:

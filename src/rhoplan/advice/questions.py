@@ -18,9 +18,9 @@ from rhoplan.advice.brackets import Answer
 from rhoplan.advice.case import Evidence, without
 from rhoplan.advice.variations import Parameter
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 USUAL_WORK = 1e9
@@ -70,7 +70,7 @@ class First:
     worth: Array
 
 
-def first_actions(layout: DecisionTree, problems: Sequence[Problem], agent: BoundAgent) -> First:
+def first_actions(layout: DecisionTree, problems: Sequence[POMDP], agent: BoundAgent) -> First:
     """What `agent` does first in each of `problems`, versions of the layout, planned at once."""
     return told_first(
         BatchLookahead(
@@ -90,7 +90,7 @@ def told_first(copies: BatchLookahead) -> First:
     return First(copies, copies.tree.names, copies.tree.endings, choice, worth)
 
 
-def plans_versions(problem: Problem, agent: BoundAgent) -> bool:
+def plans_versions(problem: POMDP, agent: BoundAgent) -> bool:
     """Whether versions of `problem` that differ in numbers only can be planned at once for `agent`."""
     same = agent.planner.is_exact and agent.objective.is_information
     return same and problem.listed is not None and problem.leaf is None
@@ -100,7 +100,7 @@ class Asker:
     """Finds first actions of `agent` after `given` for changed models; `now` is today's."""
 
     def __init__(
-        self, problem: Problem, agent: BoundAgent, given: Evidence, unavailable: Collection[str], now: str | None
+        self, problem: POMDP, agent: BoundAgent, given: Evidence, unavailable: Collection[str], now: str | None
     ) -> None:
         self.problem, self.agent, self.given, self.unavailable = problem, agent, given, unavailable
         self.now = now or ""
@@ -129,7 +129,7 @@ class Asker:
     ) -> Mapping[tuple[str, float], Answer | None] | None:
         """The answer to each question by the parameter's id and value; None where the question makes no sense, and as a
         whole where the allowance was used up."""
-        together: dict[tuple[DecisionTree, float], list[tuple[Parameter, float, Problem]]] = {}
+        together: dict[tuple[DecisionTree, float], list[tuple[Parameter, float, POMDP]]] = {}
         for parameter, value in questions:
             if (parameter.id, value) in self._known:
                 continue
@@ -163,7 +163,7 @@ class Asker:
         return {(parameter.id, value): self._known[parameter.id, value] for parameter, value in questions}
 
     def _together(
-        self, layout: DecisionTree, versions: Sequence[tuple[Parameter, float, Problem]], agent: BoundAgent
+        self, layout: DecisionTree, versions: Sequence[tuple[Parameter, float, POMDP]], agent: BoundAgent
     ) -> list[Answer | None]:
         first = first_actions(layout, [problem for _, _, problem in versions], agent)
         copies, names = first.copies, first.names
@@ -178,7 +178,7 @@ class Asker:
             for k, (_, value, _) in enumerate(versions)
         ]
 
-    def _alone(self, problem: Problem, agent: BoundAgent, value: float) -> tuple[Answer, int]:
+    def _alone(self, problem: POMDP, agent: BoundAgent, value: float) -> tuple[Answer, int]:
         """The answer on a graph of its own, and how many numbers that took; RhoplanError where the evidence would be
         impossible, or beyond a cap."""
         graph = Graph(without(problem, self.unavailable))

@@ -12,7 +12,7 @@ from rhoplan.advice.journal import BESIDE, Case, agent_of, digest_of, is_case, r
 from rhoplan.agents.settings import is_number
 from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 CLOSE = 1e-9
 """Numbers of the advice that differ by less are the same."""
@@ -47,7 +47,7 @@ class Replayed:
         return self.difference is None and not self.faults
 
 
-def replay(path: Path, problem: Problem | None = None) -> tuple[int, Difference | None]:
+def replay(path: Path, problem: POMDP | None = None) -> tuple[int, Difference | None]:
     """Compute the advice of every case in the log again: how many cases, and the first difference, if any.
 
     A fault of the log itself counts as a difference. problem: the model to advise by, whatever was kept; each case's
@@ -58,7 +58,7 @@ def replay(path: Path, problem: Problem | None = None) -> tuple[int, Difference 
     return found.cases, fault or found.difference
 
 
-def replay_log(path: Path, problem: Problem | None = None) -> Replayed:
+def replay_log(path: Path, problem: POMDP | None = None) -> Replayed:
     """The log at `path` computed again, and its chain checked."""
     if path.stat().st_size > LARGEST_LOG:
         raise ProblemError(f"a case log may have {LARGEST_LOG:,} bytes at most")
@@ -94,7 +94,7 @@ def _no_case(line: Line) -> Line:
     return replace(line, record=None, fault="it is no case that rhoplan kept")
 
 
-def start_case(record: dict[str, Any], problem: Problem | None = None) -> Case:
+def start_case(record: dict[str, Any], problem: POMDP | None = None) -> Case:
     """A case of the record's model, or of `problem`, without entries."""
     loaded = parse_model(record["model"], file=record["problem"]) if problem is None else problem
     return Case(loaded, agent_of(record["agent"], loaded), **start_of(record))

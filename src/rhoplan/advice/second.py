@@ -12,7 +12,7 @@ from rhoplan.advice.words import counted, likeliest, money, percent
 from rhoplan.io.learned import LEARNED
 from rhoplan.learning.opinion import NOT_RUN, chances
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Ids, Problem
+from rhoplan.model.pomdp import POMDP, Ids
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Opinion:
     words: str
 
 
-def has_second(problem: Problem) -> bool:
+def has_second(problem: POMDP) -> bool:
     """Whether the model carries a second opinion."""
     return bool(((problem.details.get(LEARNED) or {}).get("second_opinion") or {}).get("model"))
 
 
-def second_opinion(problem: Problem, given: Sequence[tuple[str, str]], commit: str) -> Opinion | None:
+def second_opinion(problem: POMDP, given: Sequence[tuple[str, str]], commit: str) -> Opinion | None:
     """The opinion on a case that is to end with `commit` after `given`; None where the model carries none."""
     learned = problem.details.get(LEARNED) or {}
     found = learned.get("second_opinion") or {}
@@ -50,7 +50,7 @@ def second_opinion(problem: Problem, given: Sequence[tuple[str, str]], commit: s
     )
 
 
-def _outcomes(problem: Problem, tests: Sequence[str], given: Sequence[tuple[str, str]]) -> Ids:
+def _outcomes(problem: POMDP, tests: Sequence[str], given: Sequence[tuple[str, str]]) -> Ids:
     """The outcomes (T,) of `tests` by their places, NOT_RUN where there is none."""
     menu = problem.flat
     known = {test.name: test for test in (*menu.tests, *menu.parts)}
@@ -68,7 +68,7 @@ def _outcomes(problem: Problem, tests: Sequence[str], given: Sequence[tuple[str,
     return found
 
 
-def _words(problem: Problem, found: dict[str, Any], belief: dict[str, float], commit: str, own: str) -> str:
+def _words(problem: POMDP, found: dict[str, Any], belief: dict[str, float], commit: str, own: str) -> str:
     state, share = likeliest(belief)[0]
     judged = f"says {state} {percent(share)} and would end with {own}"
     told = f"second opinion: gradient boosting, from the same results, {judged}"

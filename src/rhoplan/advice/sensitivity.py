@@ -19,7 +19,7 @@ from rhoplan.advice.questions import Allowance, Asker
 from rhoplan.advice.variations import FAR, Kind, Parameter, Quantity, parameters
 from rhoplan.advice.words import parameter_name
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.batch import DecisionTree
 
 FIRST_STEP = 0.02
@@ -98,7 +98,7 @@ class Flip:
 
 
 def flips(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     given: Evidence = (),
     *,

@@ -8,7 +8,7 @@ from rhoplan.advice.first import Stop
 from rhoplan.advice.outlay import Ahead
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import counted, likeliest, money, percent, percents, words_for
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 MOST_STATES = 8
 """States whose belief is shown; the others are summed."""
@@ -24,20 +24,20 @@ def belief_rows(belief: Mapping[str, float]) -> list[tuple[str, float, str]]:
     return [(state, share, chance) for (state, share), chance in zip(shown, told, strict=True)]
 
 
-def worth_words(problem: Problem, value: float) -> str:
+def worth_words(problem: POMDP, value: float) -> str:
     """What a commit is expected to bring, as people count it in this model."""
     if counts_losses(problem):
         return f"expected loss {money(-value + 0.0, problem.unit)}"
     return f"worth {money(value, problem.unit)}"
 
 
-def stop_words(problem: Problem, stop: Stop) -> str:
+def stop_words(problem: POMDP, stop: Stop) -> str:
     """What stopping now means."""
     cases = words_for(problem)["cases"]
     return f"{stop.commit}, {worth_words(problem, stop.value)}, wrong in {percent(stop.wrong)} of {cases}"
 
 
-def ahead_words(problem: Problem, ahead: Ahead) -> str:
+def ahead_words(problem: POMDP, ahead: Ahead) -> str:
     """How many tests are still to come and what they cost, on average and in a bad case."""
     (tests, cost), said = ahead.bad_case(), words_for(problem)
     return (
@@ -46,7 +46,7 @@ def ahead_words(problem: Problem, ahead: Ahead) -> str:
     )
 
 
-def closing_words(problem: Problem, stop: Stop) -> str:
+def closing_words(problem: POMDP, stop: Stop) -> str:
     """What it means that a case was closed so."""
     worth, commit = worth_words(problem, stop.value), words_for(problem)["commit"]
     return (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rhoplan.advice.first import First
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 LETTERS = "abcefghijklmopqtvxyz"
 """The letters that are no keys of the page or of a carried plan."""
@@ -27,7 +27,7 @@ def shortcuts(outcomes: Sequence[str], others: Sequence[str] = ()) -> list[str]:
     return [*letters, *[""] * len(outcomes)][: len(outcomes)]
 
 
-def result_shortcuts(problem: Problem, advice: First) -> list[str]:
+def result_shortcuts(problem: POMDP, advice: First) -> list[str]:
     """A shortcut for each result of the recommended test."""
     test = next(test for test in problem.flat.tests if test.name == advice.do)
     commits = [commit.name for commit in problem.flat.commits]

@@ -17,10 +17,10 @@ from rhoplan.advice.words import counted
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.fitting import size_of
 from rhoplan.agents.planners import Lookahead
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import DecisionTree
 
 MOST_NUMBERS = 1_000_000
@@ -28,7 +28,7 @@ MOST_NUMBERS = 1_000_000
 
 
 def flips_of(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     now: str,
     given: Evidence = (),
@@ -42,7 +42,7 @@ def flips_of(
     if not agent.planner.is_bounded:
         found = flips(problem, agent, given, unavailable=unavailable, only=only, budget=budget, now=now, layout=layout)
         return Part("sensitivity", "exact", found)
-    done, depth = observe_all(problem, given).visible, agent.horizon
+    done, depth = observe_all(problem, given).observable, agent.horizon
     assert isinstance(done, Done)
     while depth > 1 and size_of(problem, depth, done, repeats=True).nodes * len(problem.flat.tests) > MOST_NUMBERS:
         depth -= 1

@@ -15,10 +15,10 @@ import numpy as np
 
 from rhoplan.advice.first import Evidence
 from rhoplan.advice.words import belief_words, percent
-from rhoplan.belief.situation import UNKNOWN, Situation, branch, impossible, initial
 from rhoplan.errors import EvidenceError, in_a_row
 from rhoplan.model.diagnostic import Done, Test
-from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Action, Array, Problem
+from rhoplan.model.pomdp import POMDP, ROW_SUM_TOLERANCE, Action, Array
+from rhoplan.model.situation import UNKNOWN, Situation, branch, impossible, initial
 
 Prior = Mapping[str, float]
 """Chances of states by name; those that are not named share the rest as they do in the model."""
@@ -36,7 +36,7 @@ class Standing:
     given: Evidence = ()
     unavailable: tuple[str, ...] = ()
 
-    def words(self, problem: Problem) -> list[str]:
+    def words(self, problem: POMDP) -> list[str]:
         """What of it differs from the start of `problem`, in sentences; nothing where all is as there."""
         told = start_words(problem, self.prior, self.known)
         if self.given:
@@ -50,7 +50,7 @@ FRESH = Standing()
 """The start of the model itself."""
 
 
-def started(problem: Problem, prior: Prior | None = None, known: Evidence = ()) -> Problem:
+def started(problem: POMDP, prior: Prior | None = None, known: Evidence = ()) -> POMDP:
     """`problem` as it stands at the start of a case with this prior in which `known` is known already."""
     found = with_prior(problem, prior) if prior else problem
     factor, here = found.factors[0], initial(found)
@@ -59,10 +59,10 @@ def started(problem: Problem, prior: Prior | None = None, known: Evidence = ()) 
             here = _told(found, here, _test(found, here, name), outcome)
         except EvidenceError as error:
             raise error.within("known", place) from None
-    return replace(found, start=here.visible, factors=(replace(factor, prior=here.belief),)) if known else found
+    return replace(found, start=here.observable, factors=(replace(factor, prior=here.belief),)) if known else found
 
 
-def with_prior(problem: Problem, prior: Prior) -> Problem:
+def with_prior(problem: POMDP, prior: Prior) -> POMDP:
     """`problem` with chances of its own for the states that `prior` names."""
     factor = problem.factors[0]
     chances: Array = factor.fold(factor.prior).copy()
@@ -89,7 +89,7 @@ def with_prior(problem: Problem, prior: Prior) -> Problem:
     return replace(problem, factors=(replace(factor, prior=factor.spread(chances / chances.sum())),))
 
 
-def start_words(problem: Problem, prior: Prior | None, known: Evidence) -> list[str]:
+def start_words(problem: POMDP, prior: Prior | None, known: Evidence) -> list[str]:
     """What is this case's own at the start, in sentences; nothing where it starts as the model does."""
     told = []
     if prior:
@@ -110,9 +110,9 @@ def _results(given: Evidence) -> str:
     return ", ".join(f"{test} {'not known' if outcome == UNKNOWN else outcome}" for test, outcome in given)
 
 
-def _test(problem: Problem, here: Situation, name: str) -> Test:
+def _test(problem: POMDP, here: Situation, name: str) -> Test:
     """The test called `name`, if its result can be known in addition to what is."""
-    menu, done = problem.flat, here.visible
+    menu, done = problem.flat, here.observable
     assert isinstance(done, Done)
     tests = {test.name: test for test in (*menu.parts, *menu.tests)}
     if name not in tests:
@@ -132,9 +132,9 @@ def _test(problem: Problem, here: Situation, name: str) -> Test:
     return test
 
 
-def _told(problem: Problem, here: Situation, test: Test, outcome: str) -> Situation:
+def _told(problem: POMDP, here: Situation, test: Test, outcome: str) -> Situation:
     """The situation once `outcome` of `test` is known, with nothing paid and nothing counted."""
-    done = here.visible
+    done = here.observable
     assert isinstance(done, Done)
     if outcome not in test.outcomes:
         raise EvidenceError(

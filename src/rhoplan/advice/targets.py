@@ -18,7 +18,7 @@ from rhoplan.advice.words import counted, money, percent, stated
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.constraints import AT_LEAST, Target
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.constrained import (
     AdditiveCriterion,
     ColumnGeneration,
@@ -111,7 +111,7 @@ class Answer:
     plain: Share
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> POMDP:
         """The problem that the plans are plans of: the one asked about, with a cap on the number of tests."""
         return self.ground.problem
 
@@ -120,7 +120,7 @@ class Answer:
         return self.ground.depth
 
 
-def meet(problem: Problem, targets: Sequence[Target], *, horizon: int | None = None, minimise: str = "cost") -> Answer:
+def meet(problem: POMDP, targets: Sequence[Target], *, horizon: int | None = None, minimise: str = "cost") -> Answer:
     """The cheapest pathway of `problem` that keeps `targets`; UnreachableTarget where none does.
 
     horizon: tests that it may have at most; as many as there can be, or as fit into one graph, where nobody says.
@@ -162,7 +162,7 @@ def plain_share(sums: Sums) -> Share:
     return Share(1.0, sums.numbers(course), course)
 
 
-def constrained(problem: Problem, horizon: int | None = None) -> tuple[ConstrainedProblem, bool]:
+def constrained(problem: POMDP, horizon: int | None = None) -> tuple[ConstrainedProblem, bool]:
     """Policies with as many tests as are asked for, can be, or fit; and whether no policy has more."""
     most = deepest(problem)
     wanted = min(one for one in (horizon, most, None if horizon or most else problem.horizon) if one is not None)

@@ -15,7 +15,7 @@ from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import RARE, one_in, percent, words_of
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Problem, Visible
+from rhoplan.model.pomdp import POMDP, Observable
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Thresholds:
 
 
 def thresholds(
-    problem: Problem, agent: BoundAgent, *, done: Visible = None, seconds: float = 20.0
+    problem: POMDP, agent: BoundAgent, *, done: Observable = None, seconds: float = 20.0
 ) -> Thresholds | None:
     """The thresholds of a two-state model once `done` was done, nothing by default; None for other models.
 
@@ -92,7 +92,7 @@ def thresholds(
     return merged(problem, bands(here, agent, seconds=seconds), fresh=here.start == Done())
 
 
-def merged(problem: Problem, found: tuple[Band, ...], *, fresh: bool = True) -> Thresholds | None:
+def merged(problem: POMDP, found: tuple[Band, ...], *, fresh: bool = True) -> Thresholds | None:
     """Thresholds from bands that are known; tests side by side are one stretch. None where there are no bands."""
     stretches: list[Stretch] = []
     for band in found:

@@ -17,7 +17,7 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import RhoplanError, dotted
 from rhoplan.model.diagnostic import with_panels
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 
 FAR = 10.0
 """How many times the largest reward a cost, reward or weight may grow before it counts as without limit."""
@@ -45,7 +45,7 @@ class Parameter:
     value: float
     low: float
     high: float
-    problem: Problem
+    problem: POMDP
     agent: BoundAgent
     is_convex: bool = True
 
@@ -71,7 +71,7 @@ class Parameter:
             name = parameter_name(self.kind, self.names)
             raise RhoplanError(f"{name} {rule}; it is {value:g}", field=(self.id,))
 
-    def change(self, value: float) -> tuple[Problem, BoundAgent]:
+    def change(self, value: float) -> tuple[POMDP, BoundAgent]:
         """Model and agent with `value` instead."""
         problem, menu = self.problem, self.problem.flat
         factor, states = problem.factors[0], problem.states
@@ -101,7 +101,7 @@ class Parameter:
         return replace(problem, menu=replace(menu, **parts)), self.agent
 
 
-def parameters(problem: Problem, agent: BoundAgent) -> Iterator[Parameter]:
+def parameters(problem: POMDP, agent: BoundAgent) -> Iterator[Parameter]:
     """Every parameter, those that usually matter most first.
 
     Priors and stakes are those of diagnoses, likelihoods those of states. Of a model of two diagnoses one prior is
@@ -138,14 +138,14 @@ def parameters(problem: Problem, agent: BoundAgent) -> Iterator[Parameter]:
                     yield replace(found, is_convex=not test.repeatable)
 
 
-def likelihood_of(problem: Problem, name: str, state: str, outcome: str) -> float:
+def likelihood_of(problem: POMDP, name: str, state: str, outcome: str) -> float:
     """P(outcome | state) of the test called `name`; also where another outcome of the row has become the likelier."""
     menu = problem.flat
     test = next(test for test in (*menu.tests, *menu.parts) if test.name == name)
     return float(test.likelihood[problem.states.index(state), test.outcomes.index(outcome)])
 
 
-def with_values(problem: Problem, agent: BoundAgent, values: Mapping[str, float]) -> tuple[Problem, BoundAgent]:
+def with_values(problem: POMDP, agent: BoundAgent, values: Mapping[str, float]) -> tuple[POMDP, BoundAgent]:
     """Model and agent with other values of the parameters that `values` names by their ids, set one after the other.
 
     A probability that is set later takes its room from those set before too.
@@ -160,17 +160,17 @@ def with_values(problem: Problem, agent: BoundAgent, values: Mapping[str, float]
     return problem, agent
 
 
-def counts_losses(problem: Problem) -> bool:
+def counts_losses(problem: POMDP) -> bool:
     """Whether people count losses in this model: its file says so, or no commit brings a gain in any state."""
     return stake(problem) == "loss"
 
 
-def at_stake(problem: Problem, reward: float) -> float:
+def at_stake(problem: POMDP, reward: float) -> float:
     """`reward` as people count it in a flat `problem`: a loss where it counts losses."""
     return -reward + 0.0 if counts_losses(problem) else reward
 
 
-def stake(problem: Problem) -> Literal["loss", "reward"]:
+def stake(problem: POMDP) -> Literal["loss", "reward"]:
     """What the numbers of its commits are called; of a model with other values, what they were called before."""
     if "stake" in problem.details:
         kept: Literal["loss", "reward"] = problem.details["stake"]

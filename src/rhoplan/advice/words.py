@@ -10,7 +10,7 @@ import numpy as np
 
 from rhoplan._old.ties import ranked
 from rhoplan.model.horizon import cut_off_worth, horizon_of, is_endless, without_horizon
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 HARDLY_EVER = 1e-9
 """Share of cases below which being cut off is not worth a word."""
@@ -45,7 +45,7 @@ def words_of(field: str = "") -> dict[str, str]:
     return words | {f"{ours}s": f"{theirs}s" for ours, theirs in words.items() if ours != "act"}
 
 
-def words_for(problem: Problem) -> dict[str, str]:
+def words_for(problem: POMDP) -> dict[str, str]:
     """The words of the field that the model of `problem` names."""
     return words_of(problem.details.get("field") or "")
 
@@ -180,7 +180,7 @@ def counted(number: float, what: str) -> str:
     return f"{number:g} {what}{'' if number == 1 else 's'}"
 
 
-def cut_off(problem: Problem, share: float, cap: int | None = None) -> str:
+def cut_off(problem: POMDP, share: float, cap: int | None = None) -> str:
     """What it means for a mean reward that `share` of cases is cut off at the cap; nothing where hardly any is."""
     if share <= HARDLY_EVER:
         return ""

@@ -17,10 +17,10 @@ from rhoplan.agents.fitting import chosen as chosen_planner
 from rhoplan.agents.planners import BuiltInPlanner, ExternalPlanner, FollowRule, PlannedPolicy
 from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import BeliefUtility, Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.utility import Utility
@@ -118,7 +118,7 @@ class BoundAgent:
         SETTINGS["near"].check(near)
         self.planner.check(self.objective)
 
-    def policy(self, problem: Problem, *, seed: int = 0, value_kind: str | None = None) -> PlannedPolicy:
+    def policy(self, problem: POMDP, *, seed: int = 0, value_kind: str | None = None) -> PlannedPolicy:
         """What the agent does in `problem`; see `PlannedPolicy`."""
         return PlannedPolicy(problem, self.planner, self.objective, name=self.name, seed=seed, value_kind=value_kind)
 
@@ -157,7 +157,7 @@ class BoundAgent:
 
 def make_agent(
     name: str,
-    problem: Problem,
+    problem: POMDP,
     *,
     horizon: int | None = None,
     weight: float | None = None,
@@ -181,7 +181,7 @@ def make_agent(
     A setting that the agent's definition fixes (the horizon of `myopic`, the weight of `efe`), or that the planner does
     not take, is not used, and a note on the agent says so. Weight 0 takes the information out of any agent.
     """
-    expect(problem, Problem, "make")
+    expect(problem, POMDP, "make")
     _check_objective(weight, unit, discount, precision)
     given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
     if weight is not None:
@@ -243,7 +243,7 @@ def make_agent(
     return BoundAgent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
 
 
-def make_adviser(problem: Problem, name: str | None = None, **settings: Any) -> BoundAgent:
+def make_adviser(problem: POMDP, name: str | None = None, **settings: Any) -> BoundAgent:
     """Who advises people: the agent `name`, or else one that looks ahead for what people pay and lose.
 
     Information counts where somebody puts a price on it: the problem, a weight, or a utility in `settings`.
@@ -266,7 +266,7 @@ def _check_objective(weight: float | None, unit: str | None, discount: float | N
             SETTINGS[name].check(value)
 
 
-def _priced(problem: Problem, unit: str) -> float:
+def _priced(problem: POMDP, unit: str) -> float:
     """The problem's price of information, 1 where it has none, for each `unit` of it."""
     return 1.0 if problem.price is None else problem.price / per_nat(1.0, unit)
 
@@ -287,7 +287,7 @@ def without_files(why: str) -> Iterator[None]:
         _refused.reset(before)
 
 
-def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> BoundAgent:
+def _solved(name: str, problem: POMDP, near: float, asked: dict[str, Any]) -> BoundAgent:
     """The agent that follows the policy in the file named after `solved:`, with a note on what is `asked` in vain."""
     from rhoplan.planning.certified.saved import load_policy, saved_horizon
 
@@ -308,7 +308,7 @@ def _solved(name: str, problem: Problem, near: float, asked: dict[str, Any]) -> 
 DEFAULT_UTILITY = "information"
 
 
-def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -> BuiltInPlanner:
+def _made(name: str, settings: dict[str, Any], problem: POMDP | None = None) -> BuiltInPlanner:
     """The planner `name` with `settings`, and with what suits `problem` where they do not say."""
     found: Any = row_of(PLANNERS, name, "planner").load()
     made: Planner = found(**settings)
@@ -317,7 +317,7 @@ def _made(name: str, settings: dict[str, Any], problem: Problem | None = None) -
     return made if problem is None else made.completed(problem)
 
 
-def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) -> BuiltInPlanner:
+def _planner(planner: Planner | str, problem: POMDP, given: dict[str, Any]) -> BuiltInPlanner:
     """The planner asked for with the settings in `given` that it takes."""
     if isinstance(planner, BuiltInPlanner):
         planner = planner.completed(problem)
@@ -331,7 +331,7 @@ def _planner(planner: Planner | str, problem: Problem, given: dict[str, Any]) ->
     return _made(planner, used, problem) if isinstance(planner, str) else planner.with_settings(**used)
 
 
-def _utility(utility: Named, target: Sequence[float] | None, problem: Problem) -> Utility:
+def _utility(utility: Named, target: Sequence[float] | None, problem: POMDP) -> Utility:
     """The utility asked for, with its target where it takes one."""
     if utility is not None and not isinstance(utility, str):
         return Objective(utility=utility).for_problem(problem).belief_utility

@@ -13,13 +13,13 @@ from dataclasses import is_dataclass, replace
 import numpy as np
 
 from rhoplan.agents.registry import PLANNERS
-from rhoplan.belief.belief import Belief
+from rhoplan.belief_math.transitions import numbers
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import END, Action, Array, Factor, Ids, Problem, Visible
-from rhoplan.model.transitions import numbers
+from rhoplan.model.belief import Belief
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Ids, Observable
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import Policy
@@ -28,7 +28,7 @@ MOST_BELIEFS = 25
 """Beliefs that are looked at in each problem, the nearest to the initial one first."""
 
 
-def check_planner(planner: Planner, *, problems: Iterable[Problem] | None = None) -> None:
+def check_planner(planner: Planner, *, problems: Iterable[POMDP] | None = None) -> None:
     """Raise AgentError unless `planner` keeps its promises on `problems`, and say which one it breaks.
 
     problems: by default small ones with ties, tests that run once, places, and hidden states that change. Whether the
@@ -54,7 +54,7 @@ def _check_value(planner: Planner) -> None:
         raise _broken(planner, "sample if and only if its row of PLANNERS says so", f"samples is {planner.samples}")
 
 
-def _check_policy(planner: Planner, problem: Problem, objective: Objective | None, where: str) -> None:
+def _check_policy(planner: Planner, problem: POMDP, objective: Objective | None, where: str) -> None:
     policy = planner.solve(problem, objective)
     if not isinstance(policy, Policy):
         raise _broken(planner, "return a Policy by `solve`", f"{where} it returns {type(policy).__name__}")
@@ -122,7 +122,7 @@ def _reachable(graph: BeliefGraph) -> Ids:
     return np.array(list(found)[:MOST_BELIEFS], dtype=np.int64)
 
 
-def _numbers(problem: Problem) -> list[Array]:
+def _numbers(problem: POMDP) -> list[Array]:
     """Copies of the numbers of `problem` within sight of the start."""
 
     def parts() -> Iterator[Array]:
@@ -135,17 +135,17 @@ def _numbers(problem: Problem) -> list[Array]:
     return [np.array(part) for part in parts()]
 
 
-def _doors(name: str, tests: tuple[Test, ...], *, pays: float = 10.0) -> Problem:
+def _doors(name: str, tests: tuple[Test, ...], *, pays: float = 10.0) -> POMDP:
     """Two doors, one of them bad, as Tiger has them."""
-    commits = (Commit("left", np.array([pays, -4 * pays])), Commit("right", np.array([-4 * pays, pays])))
-    return observe_then_commit(name, ("right", "left"), tests=tests, commits=commits)
+    commits = (Decision("left", np.array([pays, -4 * pays])), Decision("right", np.array([-4 * pays, pays])))
+    return DiagnosticProblem(name=name, states=("right", "left"), tests=tests, decisions=commits)
 
 
-def _places() -> Problem:
+def _places() -> POMDP:
     """A walk between two places: a machine that may break while it is looked at, a lamp, and a road without exit."""
     still, one, wears = np.zeros(2), np.ones((2, 1)), np.array([[0.9, 0.1], [0.0, 1.0]])
     look = np.array([[0.8, 0.2], [0.3, 0.7]])
-    menus: dict[Visible, tuple[Action, ...]] = {
+    menus: dict[Observable, tuple[Action, ...]] = {
         "yard": (
             Action("look", still - 0.5, look, ("fine", "odd"), ("yard", "yard"), transition=wears),
             Action("to-road", still - 0.1, one, ("there",), ("road",)),
@@ -160,7 +160,7 @@ def _places() -> Problem:
         Factor("machine", ("whole", "broken"), np.array([0.7, 0.3])),
         Factor("lamp", ("on", "off"), np.array([0.5, 0.5])),
     )
-    return Problem("places", factors, "yard", menus.__getitem__, horizon=3)
+    return POMDP("places", factors, "yard", menus.__getitem__, horizon=3)
 
 
 def _sure(accuracy: float) -> Array:

@@ -17,7 +17,7 @@ from rhoplan.agents.planners import BuiltInPlanner, Lookahead, RunOnce
 from rhoplan.errors import AgentError, MissingExtra
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Fit:
     size: Size | None = None
 
 
-def size_of(problem: Problem, horizon: int, done: Done | None = None, *, repeats: bool = False) -> Size:
+def size_of(problem: POMDP, horizon: int, done: Done | None = None, *, repeats: bool = False) -> Size:
     """How large look-ahead over `horizon` actions is from `done` on, the start by default.
 
     repeats: whether tests that can be repeated count, as if they ran once; where their results meet in one belief that
@@ -100,7 +100,7 @@ def size_of(problem: Problem, horizon: int, done: Done | None = None, *, repeats
     return Size(menus, nodes, *more)
 
 
-def chosen(problem: Problem, planner: BuiltInPlanner, objective: Objective) -> Fit:
+def chosen(problem: POMDP, planner: BuiltInPlanner, objective: Objective) -> Fit:
     """What to plan with where nobody asks for a planner: `planner`, or what is quick enough instead."""
     if not isinstance(planner, Lookahead) or problem.listed is None:
         return Fit(planner)
@@ -108,7 +108,7 @@ def chosen(problem: Problem, planner: BuiltInPlanner, objective: Objective) -> F
 
 
 def fitting(
-    problem: Problem,
+    problem: POMDP,
     planner: BuiltInPlanner,
     objective: Objective,
     *,
@@ -165,7 +165,7 @@ def _sets(outcomes: list[int], most: int) -> float:
     return math.fsum(counts)
 
 
-def _allowed(problem: Problem, start: Done, depth: int) -> tuple[float, float]:
+def _allowed(problem: POMDP, start: Done, depth: int) -> tuple[float, float]:
     """Visible states and sets of results as orders and budgets allow them; infinite beyond what is quick to plan."""
     menu = problem.flat
     once = [test for test in menu.tests if not test.repeatable]

@@ -11,7 +11,7 @@ from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import PlannedPolicy
 from rhoplan.agents.registry import PLANNERS
 from rhoplan.errors import AgentError, in_a_row
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 
@@ -33,12 +33,12 @@ class Agent(Planner):
         self.agent = name
         self.settings = {word: value for word, value in settings.items() if value is not None}
 
-    def bind(self, problem: Problem, objective: Objective | None = None) -> BoundAgent:
+    def bind(self, problem: POMDP, objective: Objective | None = None) -> BoundAgent:
         """The agent with its settings completed by `problem`; `objective` replaces the agent's own."""
         found = make_agent(self.agent, problem, **{WORDS[word]: value for word, value in self.settings.items()})
         return found if objective is None else found.changed(objective=objective.for_problem(problem))
 
-    def solve(self, problem: Problem, objective: Objective | None = None) -> PlannedPolicy:
+    def solve(self, problem: POMDP, objective: Objective | None = None) -> PlannedPolicy:
         """The policy of the agent in `problem`."""
         return self.bind(problem, objective).policy(problem)
 

@@ -19,7 +19,7 @@ from rhoplan.agents.settings import DEFAULT_SIMULATIONS, SETTINGS
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import Array, Ids, Leaf, Problem, Rule
+from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf, Rule
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
@@ -70,11 +70,11 @@ class BuiltInPlanner(Planner):
             if value is not None:
                 setting.check(value)
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         """The policy of this planner, which is complete, in `problem` for `objective`."""
         raise NotImplementedError
 
-    def solve(self, problem: Problem, objective: Objective | None = None) -> Policy:
+    def solve(self, problem: POMDP, objective: Objective | None = None) -> Policy:
         """The policy that plans at each belief."""
         aim, planner = objective_for(problem, objective), self.completed(problem)
         planner.check(aim)
@@ -83,7 +83,7 @@ class BuiltInPlanner(Planner):
     def check(self, objective: Objective) -> None:
         """Raise AgentError if this planner cannot plan for `objective`."""
 
-    def completed(self, problem: Problem) -> Self:
+    def completed(self, problem: POMDP) -> Self:
         """This planner with the values that suit `problem` for the settings that are None."""
         return self if self.horizon is not None else replace(self, horizon=problem.horizon)
 
@@ -137,7 +137,7 @@ class Lookahead(BuiltInPlanner):
     name: ClassVar[str] = "exact"
     is_exact: ClassVar[bool] = True
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         return LookaheadPolicy(problem, objective, self.depth)
 
     @property
@@ -161,12 +161,12 @@ class Anytime(BuiltInPlanner):
                 code="setting-conflict",
             )
 
-    def completed(self, problem: Problem) -> Self:
+    def completed(self, problem: POMDP) -> Self:
         if self.horizon is not None or problem.observes_then_commits:
             return super().completed(problem)
         return replace(self, horizon=SHORT_HORIZON)
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         leaf = self.leaf(problem, objective)
         if self.seconds is None:
             return LookaheadPolicy(problem, objective, self.depth, leaf=leaf)
@@ -175,7 +175,7 @@ class Anytime(BuiltInPlanner):
         return DeepeningPolicy(problem, objective, leaf=leaf, seconds=self.seconds)
 
     @staticmethod
-    def leaf(problem: Problem, objective: Objective) -> Leaf | None:
+    def leaf(problem: POMDP, objective: Objective) -> Leaf | None:
         """The leaf value derived from `problem`; None is the problem's own."""
         from rhoplan.planning.routing.deepening import derived_leaf
 
@@ -210,7 +210,7 @@ class RunOnce(BuiltInPlanner):
     def check(self, objective: Objective) -> None:
         _check_plain(self, objective, "planner exact")
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         if problem.listed is None:
             return LookaheadPolicy(problem, objective, self.depth)
         return RunOncePolicy(problem, objective, seconds=self.seconds, memory=self.memory)
@@ -237,7 +237,7 @@ class TreeSearchPlanner(BuiltInPlanner):
     def check(self, objective: Objective) -> None:
         _check_plain(self, objective, "planner exact or anytime")
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         from rhoplan.planning.tree_search import TreeSearchSettings
         from rhoplan.planning.tree_search.policy import TreeSearchPolicy
 
@@ -275,7 +275,7 @@ class FollowRule(BuiltInPlanner):
     horizon: int | None = 1
     rule: Rule = field(kw_only=True)
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         return RulePolicy(problem, self.rule, objective)
 
     @property
@@ -297,7 +297,7 @@ class FollowPolicy(BuiltInPlanner):
     horizon: int | None = 1
     followed: Policy = field(kw_only=True)
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         return self.followed
 
     @property
@@ -327,7 +327,7 @@ class ExternalPlanner(BuiltInPlanner):
             object.__setattr__(self, "horizon", steps)
         super().__post_init__()
 
-    def policy(self, problem: Problem, objective: Objective, *, seed: int = 0) -> Policy:
+    def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
         return self.planner.solve(problem, objective)
 
     def with_settings(self, **settings: Any) -> Self:
@@ -359,7 +359,7 @@ class PlannedPolicy(Policy):
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         planner: BuiltInPlanner,
         objective: Objective,
         *,
@@ -456,7 +456,7 @@ class RulePolicy(Policy):
 
     name = "rule"
 
-    def __init__(self, problem: Problem, rule: Rule, objective: Objective) -> None:
+    def __init__(self, problem: POMDP, rule: Rule, objective: Objective) -> None:
         self.problem, self.rule, self.objective = problem, rule, objective
 
     def action(self, belief: BeliefLike) -> str:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rhoplan.advice.part import Part
     from rhoplan.advice.uncertain.uncertainty import Sure
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.belief.situation import Situation
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.pomdp import Action, Problem
+    from rhoplan.model.pomdp import POMDP, Action
+    from rhoplan.model.situation import Situation
     from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.planning.recommendation import Recommendation
 
@@ -33,7 +33,7 @@ def one_or_more(records: list[dict[str, Any]]) -> Any:
     return records[0] if len(records) == 1 else records
 
 
-def describe(problem: Problem, agent: BoundAgent) -> dict[str, Any]:
+def describe(problem: POMDP, agent: BoundAgent) -> dict[str, Any]:
     """The keys that say whose result a record is."""
     from rhoplan.version import __version__
 
@@ -42,7 +42,7 @@ def describe(problem: Problem, agent: BoundAgent) -> dict[str, Any]:
 
 
 def decision_record(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     decision: Recommendation,
     given: Iterable[tuple[str, str]],
@@ -64,7 +64,7 @@ def decision_record(
     return {**record, **found}
 
 
-def score_record(problem: Problem, agent: BoundAgent, score: Score, world: Problem | None) -> dict[str, Any]:
+def score_record(problem: POMDP, agent: BoundAgent, score: Score, world: POMDP | None) -> dict[str, Any]:
     """A score; `world` where it is not the agent's own model."""
     found = {"world": world.spec if world else None}
     found |= exact_record(score) if score.kind == "exact" else estimated_record(score)
@@ -99,7 +99,7 @@ def exact_record(score: Score) -> dict[str, Any]:
     return {name: getattr(score, name) for name in EXACT}
 
 
-def estimate_record(problem: Problem, agent: BoundAgent, score: Score, world: Problem | None) -> dict[str, Any]:
+def estimate_record(problem: POMDP, agent: BoundAgent, score: Score, world: POMDP | None) -> dict[str, Any]:
     """An estimated score, its standard errors beside its means; `world` where it is not the agent's own model."""
     per_seed = score.episodes // len(score.seeds)
     told = asdict(score)
@@ -113,7 +113,7 @@ def estimate_record(problem: Problem, agent: BoundAgent, score: Score, world: Pr
 
 
 def solution_record(
-    problem: Problem, solution: SolveResult, *, weight: float, unit: str, discount: float, horizon: int | None
+    problem: POMDP, solution: SolveResult, *, weight: float, unit: str, discount: float, horizon: int | None
 ) -> dict[str, Any]:
     """Certified bounds, with what they are bounds for."""
     from rhoplan.version import __version__
@@ -126,7 +126,7 @@ def solution_record(
     return {**asked, **found, "reward_unit": problem.unit, "version": __version__, "score": None}
 
 
-def plan_score_record(problem: Problem, score: Score) -> dict[str, Any]:
+def plan_score_record(problem: POMDP, score: Score) -> dict[str, Any]:
     """The score of a solved policy, its standard errors (0 where it is exact) beside its means."""
     record: dict[str, Any] = {"kind": score.kind, "cap": problem.cap, "episodes": score.episodes}
     for name in ("reward", "discounted", "information", "value", "steps"):
@@ -140,7 +140,7 @@ def rarest(score: Score) -> float:
     return min(3 / score.episodes, 1.0) if score.episodes else 0.0
 
 
-def advice_record(problem: Problem, agent: BoundAgent, advice: Advice) -> dict[str, Any]:
+def advice_record(problem: POMDP, agent: BoundAgent, advice: Advice) -> dict[str, Any]:
     """The advice on a case; `ahead` also says how many tests and what cost nine cases in ten do not exceed.
 
     What a commit comes to is also told as people count it in this model (`stake`): a loss, or a reward.
@@ -150,7 +150,7 @@ def advice_record(problem: Problem, agent: BoundAgent, advice: Advice) -> dict[s
     return record
 
 
-def first_record(problem: Problem, agent: BoundAgent, advice: First) -> dict[str, Any]:
+def first_record(problem: POMDP, agent: BoundAgent, advice: First) -> dict[str, Any]:
     """What to do next, as `advice_record` has it; where there are bounds, options have those of what they are worth."""
     from rhoplan.advice.variations import at_stake
 
@@ -173,7 +173,7 @@ def ahead_record(ahead: Ahead) -> dict[str, Any]:
     return {**asdict(ahead), "tests_90": tests, "cost_90": cost}
 
 
-def part_record(problem: Problem, agent: BoundAgent, part: Part) -> dict[str, Any]:
+def part_record(problem: POMDP, agent: BoundAgent, part: Part) -> dict[str, Any]:
     """A part of advice, and what kind of answer it is."""
     told: Any = None
     if part.content is not None:
@@ -198,7 +198,7 @@ def part_record(problem: Problem, agent: BoundAgent, part: Part) -> dict[str, An
     return {"part": part.name, "kind": part.kind, "words": part.words, "content": told}
 
 
-def sure_record(problem: Problem, found: Sure) -> dict[str, Any]:
+def sure_record(problem: POMDP, found: Sure) -> dict[str, Any]:
     """How sure the next action is; total: loss or reward from here on, as people count it in this model."""
     from rhoplan.advice.variations import at_stake
 
@@ -207,9 +207,7 @@ def sure_record(problem: Problem, found: Sure) -> dict[str, Any]:
     return {"action": found.action, "share": found.share, "se": found.se, "samples": found.samples, "total": total}
 
 
-def comparison_record(
-    problem: Problem, agent: BoundAgent, rows: Iterable[Row], edge: Frontier | None
-) -> dict[str, Any]:
+def comparison_record(problem: POMDP, agent: BoundAgent, rows: Iterable[Row], edge: Frontier | None) -> dict[str, Any]:
     """Ways of deciding side by side; totals also as people count them in this model (`stake`).
 
     cost_only_better_by: what the cost-only plan gains beyond the one asked for, where both are known and end.
@@ -237,7 +235,7 @@ def comparison_record(
 
 
 def parameter_records(
-    problem: Problem, agent: BoundAgent, own: tuple[Problem, BoundAgent], *, most: int
+    problem: POMDP, agent: BoundAgent, own: tuple[POMDP, BoundAgent], *, most: int
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """The first `most` parameters of each kind with their values, and how many of each kind there are.
 
@@ -259,7 +257,7 @@ def parameter_records(
     return records, counts
 
 
-def ceiling_record(problem: Problem) -> dict[str, Any]:
+def ceiling_record(problem: POMDP) -> dict[str, Any]:
     """What no agent can beat under `ceiling`; nothing where one observes, then commits: there `solve` tells the best.
 
     Where an extra is missing for it, `ceiling_missing` says which.
@@ -313,7 +311,7 @@ def catalogue_record() -> dict[str, Any]:
     }
 
 
-def problem_record(problem: Problem) -> dict[str, Any]:
+def problem_record(problem: POMDP) -> dict[str, Any]:
     """A problem as plain data; where tests and commits are listed, in the shape of a model file."""
     if problem.listed is None:
         return {
@@ -328,7 +326,7 @@ def problem_record(problem: Problem) -> dict[str, Any]:
     return model_record(problem)
 
 
-def action_record(problem: Problem, action: Action) -> dict[str, Any]:
+def action_record(problem: POMDP, action: Action) -> dict[str, Any]:
     """An action as plain data."""
     from rhoplan.model.pomdp import END
 
@@ -341,7 +339,7 @@ def action_record(problem: Problem, action: Action) -> dict[str, Any]:
         "reward": dict(zip(factor.states, action.reward.tolist(), strict=True)),
         "likelihood": {s: row.tolist() for s, row in zip(factor.states, action.likelihood, strict=True)},
         "outcomes": list(action.outcomes),
-        "leads_to": [None if visible is END else visible for visible in action.leads_to],
+        "leads_to": [None if observable is END else observable for observable in action.leads_to],
     }
 
 

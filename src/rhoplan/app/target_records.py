@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.edges import Edge
     from rhoplan.advice.targets import Answer, Share
     from rhoplan.io.constraints import Target
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 SMALLEST, MOST_NODES = 1e-3, 200
 """Share of cases below which a branch of a pathway is folded, and lines that it may have."""
@@ -74,6 +74,6 @@ def targets_record(targets: Sequence[Target], unit: str, limits: Sequence[float]
     ]
 
 
-def edge_record(problem: Problem, edge: Edge) -> dict[str, Any]:
+def edge_record(problem: POMDP, edge: Edge) -> dict[str, Any]:
     """A frontier."""
     return {**asdict(edge), "own": list(edge.own), "problem": problem.spec, "reward_unit": problem.unit}

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from rhoplan.advice.uncertain.uncertainty import Uncertainty
     from rhoplan.advice.uncertain.views import End
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 
 def uncertainty_record(
-    problem: Problem, agent: BoundAgent, found: Uncertainty, cases_per_year: float | None = None
+    problem: POMDP, agent: BoundAgent, found: Uncertainty, cases_per_year: float | None = None
 ) -> dict[str, Any]:
     """`found` with totals as people count them in this model: losses, or rewards. per_year: where cases are counted."""
     from rhoplan.advice.variations import at_stake, stake

@@ -1,7 +1,7 @@
 """The true model as an environment: hidden states of a batch of episodes, and what actions do in them.
 
 Simulation steps batches of episodes; `rhoplan.episode` and Gymnasium step one. An action draws its observation from the
-hidden state, then the hidden state after it (`belief.draws` has the rules), and pays.
+hidden state, then the hidden state after it (`belief_math.sampling` has the rules), and pays.
 
 If the true model (the *world*) differs from the agent's, both number states and observations in their own order;
 `WorldActions` connects them by name.
@@ -18,12 +18,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rhoplan.belief.draws import RowSampler
+from rhoplan.belief_math.sampling import RowSampler
+from rhoplan.belief_math.transitions import has_observation_axis, paid
 from rhoplan.graph.action_table import ActionTable
 from rhoplan.graph.row_index import grown
 from rhoplan.model.diagnostic import best_commits
-from rhoplan.model.pomdp import Action, Array, Ids, Problem
-from rhoplan.model.transitions import has_observation_axis, paid
+from rhoplan.model.pomdp import POMDP, Action, Array, Ids
 from rhoplan.model.worlds import counterparts
 
 Uniforms: TypeAlias = Callable[[Ids], Array]
@@ -41,7 +41,7 @@ class Taken(NamedTuple):
 class Environment:
     """Episodes of `world`. states (n, F): their hidden states. uniforms: their random numbers."""
 
-    def __init__(self, world: Problem, states: Ids, uniforms: Uniforms) -> None:
+    def __init__(self, world: POMDP, states: Ids, uniforms: Uniforms) -> None:
         self.world, self.states, self._uniforms = world, states, uniforms
         self._samplers: dict[Action, tuple[RowSampler, RowSampler | None]] = {}
 
@@ -93,7 +93,7 @@ class WorldActions:
     Actions that do the same are one counterpart, so that a batch of episodes takes few distinct actions.
     """
 
-    def __init__(self, problem: Problem, table: ActionTable, world: Problem) -> None:
+    def __init__(self, problem: POMDP, table: ActionTable, world: POMDP) -> None:
         self._problem, self._table, self._world = problem, table, world
         self._known: list[WorldAction] = []
         self._keys: dict[Hashable, int] = {}
@@ -113,7 +113,7 @@ class WorldActions:
 
     def _add(self, number: int) -> int:
         table, world, mine = self._table, self._world, self._table.actions[number]
-        observable = int(np.searchsorted(table.first[: len(table.visibles)], number, side="right")) - 1
+        observable = int(np.searchsorted(table.first[: len(table.observables)], number, side="right")) - 1
         key: Hashable = number
         if world is self._problem and not world.tallies:  # tallies and other worlds depend on names
             terminals = int(table.terminals[observable]) if mine.ends_episode else -1
@@ -121,7 +121,7 @@ class WorldActions:
             key = int(table.kernel[number]), int(table.factor[number]), terminals, place
         if key in self._keys:
             return self._keys[key]
-        there = counterparts(self._problem, world, table.visibles[observable])
+        there = counterparts(self._problem, world, table.observables[observable])
         theirs = there[mine.name]
         optimal = None
         if mine.ends_episode:

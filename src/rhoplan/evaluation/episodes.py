@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.belief import Belief
 from rhoplan.evaluation.environment import Taken, WorldAction
+from rhoplan.model.belief import Belief
 from rhoplan.model.horizon import has_commits
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.policy import frame, html_table
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Episodes:
 class EpisodeLog:
     """The rows of `count` episodes in `world` that are running. Methods take the episodes (k,) that they are about."""
 
-    def __init__(self, world: Problem, count: int) -> None:
+    def __init__(self, world: POMDP, count: int) -> None:
         self.world = world
         self.reward, self.discounted, self.information = np.zeros((3, count))
         self.tests, self.steps = np.zeros((2, count), dtype=np.int64)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError
 from rhoplan.evaluation import criteria
@@ -15,7 +15,7 @@ from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.variance import ReturnMoments
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import cut_off_worth, has_commits
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.policy import Policy, PolicyOnGraph
 
@@ -30,10 +30,10 @@ MEMORY = 2e9
 
 
 def evaluate(
-    problem: Problem,
+    problem: POMDP,
     policy: Policy,
     *,
-    world: Problem | None = None,
+    world: POMDP | None = None,
     max_steps: int | None = None,
     budget: Budget | None = None,
     graph: BeliefGraph | None = None,

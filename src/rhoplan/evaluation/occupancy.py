@@ -16,10 +16,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.situation import impossible
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import numbered, spans
 from rhoplan.model.pomdp import Array, Ids
+from rhoplan.model.situation import impossible
 from rhoplan.planning.policy import PolicyOnGraph
 
 

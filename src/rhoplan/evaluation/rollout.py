@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.belief import Belief
-from rhoplan.belief.situation import impossible
 from rhoplan.budget import Budget
 from rhoplan.evaluation.environment import Environment, WorldAction, WorldActions
 from rhoplan.evaluation.episodes import EpisodeLog, Episodes, EpisodeStep
 from rhoplan.evaluation.streams import Streams
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.belief import Belief
+from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.situation import impossible
 from rhoplan.planning.policy import Policy
 
 BYTES_PER_PROBABILITY = 64
@@ -45,7 +45,7 @@ class RolloutSettings:
     most_bytes_meeting: float = 1e9
     memory: float = 2e9
 
-    def batch_for(self, problem: Problem) -> int:
+    def batch_for(self, problem: POMDP) -> int:
         """Episodes in a batch: fewer where beliefs are long."""
         states = max(len(factor.states) for factor in problem.factors)
         return max(1, min(self.batch, int(self.most_bytes / (BYTES_PER_PROBABILITY * states))))
@@ -54,7 +54,7 @@ class RolloutSettings:
 class Batch:
     """The episodes `first` to `last` (not included) of `seed`: random numbers, hidden states, beliefs and results."""
 
-    def __init__(self, world: Problem, seed: int, first: int, last: int) -> None:
+    def __init__(self, world: POMDP, seed: int, first: int, last: int) -> None:
         self.streams = Streams(world, seed, first, last)
         self.environment = Environment(world, self.streams.states, self.streams.uniforms)
         self.log = EpisodeLog(world, last - first)
@@ -74,9 +74,9 @@ class Step(NamedTuple):
 class Rollout:
     """`policy`, which believes in `problem`, followed in `world` for at most `max_steps` actions."""
 
-    problem: Problem
+    problem: POMDP
     policy: Policy
-    world: Problem
+    world: POMDP
     max_steps: int
     settings: RolloutSettings = field(default_factory=RolloutSettings)
 
@@ -221,6 +221,6 @@ class Rollout:
         old = self.graph
         distinct, of = np.unique(batch.nodes[episodes], return_inverse=True)
         self._begin()
-        visibles = [old.table.visibles[number] for number in old.observable[distinct].tolist()]
+        observables = [old.table.observables[number] for number in old.observable[distinct].tolist()]
         beliefs = tuple(old.beliefs(distinct, factor) for factor in range(len(self.problem.factors)))
-        batch.nodes[episodes] = self.graph.nodes(visibles, beliefs)[of]
+        batch.nodes[episodes] = self.graph.nodes(observables, beliefs)[of]

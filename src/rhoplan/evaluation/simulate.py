@@ -25,7 +25,7 @@ from rhoplan.evaluation.score import QUANTITIES, Score, UnseenLoss
 from rhoplan.evaluation.streams import LARGEST_SEED, PUBLISHED_SEEDS, STRIDE
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import cut_off_worth
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.model.worlds import check_world, in_names_of
 from rhoplan.parallel import run_jobs
 from rhoplan.planning.policy import Policy
@@ -47,12 +47,12 @@ Progress = Callable[[int], None]
 
 
 def simulate(
-    problem: Problem,
+    problem: POMDP,
     policy: Policy,
     *,
     seeds: Sequence[int] = PUBLISHED_SEEDS,
     episodes: int = 1000,
-    world: Problem | None = None,
+    world: POMDP | None = None,
     max_steps: int | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -70,12 +70,12 @@ def simulate(
 
 
 def simulate_episodes(
-    problem: Problem,
+    problem: POMDP,
     policy: Policy,
     *,
     seeds: Sequence[int] = PUBLISHED_SEEDS,
     episodes: int = 1000,
-    world: Problem | None = None,
+    world: POMDP | None = None,
     max_steps: int | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -83,7 +83,7 @@ def simulate_episodes(
     settings: RolloutSettings | None = None,
 ) -> Episodes:
     """The episodes themselves. The result does not depend on where they are simulated."""
-    expect(problem, Problem, "make")
+    expect(problem, POMDP, "make")
     check_seeds(seeds, episodes)
     if jobs < 1:
         raise _refused(f"jobs must be at least 1; it is {jobs}", "jobs")
@@ -99,7 +99,7 @@ def simulate_episodes(
 
 
 def episode(
-    problem: Problem, policy: Policy, *, seed: int = 0, world: Problem | None = None, max_steps: int | None = None
+    problem: POMDP, policy: Policy, *, seed: int = 0, world: POMDP | None = None, max_steps: int | None = None
 ) -> Iterator[EpisodeStep]:
     """The steps of one episode: of the first one that `simulate_episodes` has for `seed`."""
     return _rollout(problem, policy, world, max_steps, RolloutSettings()).episode(seed)
@@ -123,7 +123,7 @@ def check_seeds(seeds: Sequence[int], episodes: int) -> None:
             )
 
 
-def cheap_score(problem: Problem, policy: Policy, *, world: Problem | None, max_steps: int) -> Score | None:
+def cheap_score(problem: POMDP, policy: Policy, *, world: POMDP | None, max_steps: int) -> Score | None:
     """The exact score where a small belief graph holds it; None elsewhere."""
     if not problem.observes_then_commits or policy.samples:
         return None
@@ -137,7 +137,7 @@ def cheap_score(problem: Problem, policy: Policy, *, world: Problem | None, max_
 
 
 def summarise(
-    rows: Episodes, seeds: tuple[int, ...], *, world: Problem, max_steps: int, exact: Score | None = None
+    rows: Episodes, seeds: tuple[int, ...], *, world: POMDP, max_steps: int, exact: Score | None = None
 ) -> Score:
     """Means of `rows` with standard errors: from the variances of `exact`, or else from the rows."""
     count = len(rows)
@@ -184,7 +184,7 @@ def wilson(successes: float, n: int, *, confidence: float = CONFIDENCE) -> tuple
 
 
 def _rollout(
-    problem: Problem, policy: Policy, world: Problem | None, max_steps: int | None, settings: RolloutSettings
+    problem: POMDP, policy: Policy, world: POMDP | None, max_steps: int | None, settings: RolloutSettings
 ) -> Rollout:
     if world is not None:
         check_world(problem, world)

@@ -17,13 +17,13 @@ from itertools import islice
 
 import numpy as np
 
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import MEMORY, score
 from rhoplan.evaluation.score import Score
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
 
 RESOLUTION = 1e-6
@@ -51,7 +51,7 @@ class Step:
 
 
 def policy_steps(
-    problem: Problem,
+    problem: POMDP,
     *,
     horizon: int,
     low: float = 0.0,

@@ -1,9 +1,9 @@
 """The published random numbers of simulated episodes.
 
 Episode i of seed s draws from PCG64(SeedSequence(s * 10000 + i)): the hidden state of each factor first, then one
-uniform number for each observation and each transition that is not certain (`belief.draws`). A randomised policy draws
-from a separate stream of the same seed, one number per step. So episodes of two policies are paired, and two policies
-that do the same have the same episodes.
+uniform number for each observation and each transition that is not certain (`belief_math.sampling`). A randomised
+policy draws from a separate stream of the same seed, one number per step. So episodes of two policies are paired, and
+two policies that do the same have the same episodes.
 
 Shapes: n episodes, F hidden factors, k episodes that draw.
 """
@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
-from rhoplan.belief.draws import state_drawer
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.belief_math.sampling import state_drawer
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 PUBLISHED_SEEDS = (42, 123, 456, 789, 1024)
 
@@ -33,7 +33,7 @@ class Streams:
     entropy (n,): what each stream is seeded with. states (n, F): the initial hidden states in `world`.
     """
 
-    def __init__(self, world: Problem, seed: int, first: int, last: int) -> None:
+    def __init__(self, world: POMDP, seed: int, first: int, last: int) -> None:
         drawers = [state_drawer(factor.prior) for factor in world.factors]
         self.entropy: list[int] = list(range(seed * STRIDE + first, seed * STRIDE + last))
         generators = [Generator(PCG64(SeedSequence(entropy))) for entropy in self.entropy]

@@ -20,10 +20,10 @@ import math
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import is_by_outcome, moved_each
 from rhoplan.evaluation.occupancy import Layer
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.pomdp import Action, Array, Ids
-from rhoplan.model.transitions import is_by_outcome, moved_each
 
 
 class ReturnMoments:

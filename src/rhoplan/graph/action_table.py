@@ -15,10 +15,10 @@ from functools import cached_property
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import key
 from rhoplan.graph.row_index import grown, spans
 from rhoplan.model.diagnostic import best_commits
-from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.transitions import key
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
 
 UNKNOWN, ENDED = -2, -1
 """Targets: not looked up yet; the episode ends."""
@@ -60,10 +60,10 @@ class ActionTable:
     room at their ends.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: POMDP) -> None:
         self._menu = problem.menu
-        self._visible_ids: dict[Visible, int] = {}
-        self.visibles: list[Visible] = []
+        self._visible_ids: dict[Observable, int] = {}
+        self.observables: list[Observable] = []
         self.actions: list[Action] = []
         self.kernels: list[Action] = []
         self.terminal_sets: list[TerminalActions] = []
@@ -76,10 +76,10 @@ class ActionTable:
         self.kernel, self.factor, self.outcomes, self.branch_offset, self.target_first = (nothing,) * 5
         self.target_ids, self._target_count = nothing, 0
 
-    def observable(self, visible: Visible) -> int:
+    def observable_id(self, observable: Observable) -> int:
         """The id of an observable state."""
-        number = self._visible_ids.get(visible)
-        return self._add(visible) if number is None else number
+        number = self._visible_ids.get(observable)
+        return self._add(observable) if number is None else number
 
     def names(self, observable: int) -> list[str]:
         """Names of the actions of an observable state, by place."""
@@ -93,7 +93,7 @@ class ActionTable:
         if (found == UNKNOWN).any():
             for action in np.unique(actions).tolist():
                 begin, leads_to = self.target_first[action], self.actions[action].leads_to
-                ids = [ENDED if visible is END else self.observable(visible) for visible in leads_to]
+                ids = [ENDED if observable is END else self.observable_id(observable) for observable in leads_to]
                 self.target_ids[begin : begin + len(leads_to)] = ids
             found = self.target_ids[places]
         result: Ids = found
@@ -105,13 +105,13 @@ class ActionTable:
         result: Ids = self.target_ids[self.target_first[actions] + outcomes]
         return result
 
-    def _add(self, visible: Visible) -> int:
-        menu = self._menu(visible)
+    def _add(self, observable: Observable) -> int:
+        menu = self._menu(observable)
         terminal = tuple(action for action in menu if action.ends_episode)
         going = tuple(action for action in menu if not action.ends_episode)
-        number, base = len(self.visibles), len(self.actions)
-        self._visible_ids[visible] = number
-        self.visibles.append(visible)
+        number, base = len(self.observables), len(self.actions)
+        self._visible_ids[observable] = number
+        self.observables.append(observable)
         self.actions += (*terminal, *going)
         outcomes = np.array([len(action.outcomes) for action in going], dtype=np.int64)
         terminals = self._terminal_id(terminal)

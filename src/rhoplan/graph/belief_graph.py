@@ -20,14 +20,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.information import entropy, gain, information, predict, update
-from rhoplan.belief.situation import Situation
+from rhoplan.belief_math.information import entropy, gain, information, predict, update
 from rhoplan.budget import Budget
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
 from rhoplan.graph.row_index import Keys, RowIndex, grown, numbered, spans
 from rhoplan.graph.ties import first_best
-from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
+from rhoplan.model.situation import Situation
 
 CHUNK = 1 << 20
 """Numbers in one temporary array while the graph grows or is read: 8 MB."""
@@ -69,7 +69,7 @@ class BeliefGraph:
     Arrays have spare room at their ends and are replaced when the graph grows: read them after `expand`.
     """
 
-    def __init__(self, problem: Problem, *, canonical: Canonical | None = None, budget: Budget | None = None) -> None:
+    def __init__(self, problem: POMDP, *, canonical: Canonical | None = None, budget: Budget | None = None) -> None:
         self.problem, self.budget = problem, budget or Budget()
         self.table = ActionTable(problem)
         # Factors with equally many states share a set: information is about diagnoses only if there is one factor.
@@ -115,10 +115,10 @@ class BeliefGraph:
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
-    def nodes(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Ids:
+    def nodes(self, observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Ids:
         """The nodes (n,) of n observable states with one array of beliefs (n, S) per factor, added if they are new."""
-        rows = np.zeros((len(visibles), self._held.shape[1]), dtype=np.int32)
-        rows[:, 0] = [self.table.observable(visible) for visible in visibles]
+        rows = np.zeros((len(observables), self._held.shape[1]), dtype=np.int32)
+        rows[:, 0] = [self.table.observable_id(observable) for observable in observables]
         for factor, held in enumerate(beliefs):
             rows[:, 1 + factor] = self.sets[factor].intern(held)
         return self._intern(rows)
@@ -131,7 +131,7 @@ class BeliefGraph:
     def situation(self, node: int) -> Situation:
         """Observable state and beliefs at `node`."""
         beliefs = tuple(self.beliefs(np.array([node]), factor)[0] for factor in range(len(self.sets)))
-        return Situation(self.table.visibles[self._held[node, 0]], beliefs)
+        return Situation(self.table.observables[self._held[node, 0]], beliefs)
 
     def entropy(self, nodes: Ids) -> Array:
         """The sum (n,) of the entropies of the beliefs about all factors, in nats."""

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
 from rhoplan.graph.row_index import Keys, RowIndex, grown
 from rhoplan.model.pomdp import Array, Ids
 

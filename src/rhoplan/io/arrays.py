@@ -17,10 +17,10 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rhoplan.belief_math.transitions import Transition, Ways, from_entries
 from rhoplan.errors import Field, ProblemError
 from rhoplan.io.assemble import Rounding, assembled, summed
-from rhoplan.model.pomdp import Array, Ids, Problem
-from rhoplan.model.transitions import Transition, Ways, from_entries
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 Names: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
 """Names of all combinations, or one list of names for each factor or modality."""
@@ -37,7 +37,7 @@ def from_arrays(
     actions: Sequence[str] | None = None,
     observations: Sequence[str] | None = None,
     name: str = "arrays",
-) -> Problem:
+) -> POMDP:
     """The problem with transitions T (A, S, S'), observations Z (A, S', O) or (S', O), and rewards R.
 
     R: (S, A) or (A, S), r(s, a); (A, S, S'), r(s, a, s'); (A, S, S', O), r(s, a, s', o). Where A and S are equal, two
@@ -82,7 +82,7 @@ def from_pymdp(
     actions: Names | None = None,
     name: str = "pymdp",
     **settings: Any,
-) -> Problem:
+) -> POMDP:
     """The problem that pymdp's lists describe: A[m] (O_m, S_1, ..., S_F), B[f] (S_f, S_f, U_f), C[m] (O_m,), D[f]
     (S_f,), with one array of NumPy or JAX per modality m or factor f.
 

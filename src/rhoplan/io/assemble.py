@@ -15,9 +15,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan.belief_math.transitions import Ways
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import END, Action, Array, Factor, FixedMenu, Problem
-from rhoplan.model.transitions import Ways
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, FixedMenu
 from rhoplan.model.validate import check_problem
 
 HERE = "here"
@@ -74,7 +74,7 @@ def assembled(
     discount: float,
     rounding: Rounding,
     spec: str = "",
-) -> Problem:
+) -> POMDP:
     """The problem with one hidden factor whose actions go `ways`, with their names, whatever the situation.
 
     Of `ways`, which may take much more memory than the action that is made of them, one is asked for after the other.
@@ -85,7 +85,7 @@ def assembled(
         gathered.add(action, one)
         del one  # before the next is made
     actions = gathered.finished()
-    problem = Problem(
+    problem = POMDP(
         name,
         (Factor("state", states, prior),),
         HERE,

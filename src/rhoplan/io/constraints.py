@@ -1,6 +1,6 @@
 """Targets that people set instead of prices: "miss at most 1 in 1,000", "at least 99% sensitive", "spend at most 40".
 
-A decision is wrong for a state where another one pays more there (`observe_then_commit.best_commits`). With that:
+A decision is wrong for a state where another one pays more there (`DiagnosticProblem.best_commits`). With that:
 
     miss of X          X is there and the decision is wrong for it; as a share of all cases
     sensitive for X    1 - P(wrong | X)

@@ -29,14 +29,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import Ways
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import Rounding, default_horizon, summed
 from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.foreign import bare_lines, check_size, number_of
 from rhoplan.io.tree import shown
 from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
-from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Ids, Problem
-from rhoplan.model.transitions import Ways
+from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Factor, Ids
 from rhoplan.model.validate import check_problem
 
 MOST_CHOICES = 5_000
@@ -59,7 +59,7 @@ BRANCH = re.compile(r"(\d{1,9}) ?: ?(\S+)", re.ASCII)
 
 
 @nothing_collected()
-def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
+def parse_drn(text: str, *, file: str = "problem.drn") -> POMDP:
     """The problem that `text` describes in Storm's format; `file` is what errors call it."""
     reader = _Reader(file)
     for number, line in enumerate(bare_lines(text, "//", file=file), 1):
@@ -89,7 +89,7 @@ def parse_drn(text: str, *, file: str = "problem.drn") -> Problem:
     factor = Factor("state", names, np.eye(1, len(names), places[starts[0]]).ravel())
     name = Path(file).stem
     try:
-        problem = Problem(name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=note, spec=file)
+        problem = POMDP(name, (factor,), start, menu, horizon=default_horizon(menu(start)), note=note, spec=file)
         check_problem(problem, most=max(1, min(MOST_MENUS, MOST_LOOKED // len(names))))
     except ProblemError as error:
         raise ModelFileError(error.message, file=file, field=error.field, code=error.code) from None
@@ -328,8 +328,8 @@ class DrnMenu(CachedMenu):
             found.setdefault(state.seen, []).append(number)
         return found
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        inside = self._inside[visible]
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        inside = self._inside[observable]
         return tuple(self._action(place, inside) for place in range(len(self.states[inside[0]].choices)))
 
     def _action(self, place: int, inside: list[int]) -> Action:

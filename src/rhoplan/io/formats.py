@@ -10,7 +10,7 @@ from rhoplan.errors import ModelFileError, in_a_row
 from rhoplan.io.foreign import read_data, read_text
 from rhoplan.io.model_file import LANGUAGES, parse_model
 from rhoplan.io.tree import LARGEST_FILE
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 FORMATS = {**LANGUAGES, ".pomdp": "pomdp", ".pomdpx": "pomdpx", ".drn": "drn"}
 """The language of a file, by its ending."""
@@ -19,10 +19,10 @@ FORMATS = {**LANGUAGES, ".pomdp": "pomdp", ".pomdpx": "pomdpx", ".drn": "drn"}
 class Parser(Protocol):
     """Makes a problem of a text; `file` is what errors call it."""
 
-    def __call__(self, text: str, *, file: str) -> Problem: ...
+    def __call__(self, text: str, *, file: str) -> POMDP: ...
 
 
-def read_problem(path: Path | str, language: str | None = None) -> Problem:
+def read_problem(path: Path | str, language: str | None = None) -> POMDP:
     """The problem in the file at `path`, in one of the languages of FORMATS, by default that of its ending."""
     file = str(path)
     found = language or FORMATS.get(Path(path).suffix.lower())
@@ -36,7 +36,7 @@ def read_problem(path: Path | str, language: str | None = None) -> Problem:
     return parse_problem(text, file=file, language=found)
 
 
-def parse_problem(text: str, *, file: str, language: str) -> Problem:
+def parse_problem(text: str, *, file: str, language: str) -> POMDP:
     """The problem that `text` describes in one of the languages of FORMATS; `file` is what errors call it."""
     return parser_of(language)(text, file=file)
 

@@ -34,9 +34,9 @@ from rhoplan.io.part_reader import PartReader
 from rhoplan.io.reader import DEFAULT_HORIZON
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.factored import MOST_STATES, JointPrior, Part, PartedAction, joined_problem
+from rhoplan.model.factored import MOST_STATES, FactoredAction, FactoredProblem, JointPrior, LocalModel
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
-from rhoplan.model.pomdp import END, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Factor, Observable
 from rhoplan.model.tally import Tally
 
 GENERAL_FIELDS = (
@@ -60,13 +60,13 @@ MOST_OFFERED = 100_000
 """Actions of all places together."""
 
 LARGEST_CAP = 1_000_000
-DEFAULT_CAP, DEFAULT_PLANNER = (Problem.__dataclass_fields__[name].default for name in ("cap", "planner"))
+DEFAULT_CAP, DEFAULT_PLANNER = (POMDP.__dataclass_fields__[name].default for name in ("cap", "planner"))
 
 
 class GeneralReader(PartReader):
     """Reads one file's tree."""
 
-    def problem(self, tree: Tree) -> Problem:
+    def problem(self, tree: Tree) -> POMDP:
         """The problem that the tree describes."""
         self.check_fields(tree, GENERAL_FIELDS, required=("factors", "actions"))
         items = tree.items
@@ -82,7 +82,7 @@ class GeneralReader(PartReader):
         start = self.one_of(items["start"], self.places, "place") if "start" in items else first
         menus = self.menus(items["actions"], items.get("places", tree))
         try:
-            return joined_problem(
+            return FactoredProblem(
                 self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 tuple(self.factors.values()),
                 start=start,
@@ -132,10 +132,10 @@ class GeneralReader(PartReader):
             found.append(JointPrior(scope, self.distribution(table, self.states_of(scope, table))))
         return found
 
-    def passive(self, tree: Tree) -> list[Part]:
+    def passive(self, tree: Tree) -> list[LocalModel]:
         """Changes that happen at every action."""
         return [
-            Part(scope, change=self.change([table], self.states_of(scope, table), deep=False))
+            LocalModel(scope, change=self.change([table], self.states_of(scope, table), deep=False))
             for scope, table in self.scopes(tree).items()
         ]
 
@@ -148,9 +148,9 @@ class GeneralReader(PartReader):
     def planner(self, tree: Tree) -> str:
         return self.one_of(tree, tuple(PLANNERS), "planner")
 
-    def menus(self, tree: Tree, places: Tree) -> dict[Visible, list[PartedAction]]:
+    def menus(self, tree: Tree, places: Tree) -> dict[Observable, list[FactoredAction]]:
         """The actions of every place, in the order of the file."""
-        found: dict[Visible, list[PartedAction]] = {place: [] for place in self.places}
+        found: dict[Observable, list[FactoredAction]] = {place: [] for place in self.places}
         count = 0
         for name, given in self.named_maps(tree, most=MOST_ACTIONS).items():
             if given.kind == "list" and not given.list:
@@ -181,7 +181,7 @@ class GeneralReader(PartReader):
             raise self.fault(f"every place must offer an action; '{empty}' offers none", places, code="no-actions")
         return found
 
-    def action(self, name: str, tree: Tree) -> dict[str, PartedAction]:
+    def action(self, name: str, tree: Tree) -> dict[str, FactoredAction]:
         """An action at each place where it is offered."""
         self.check_fields(tree, ACTION_FIELDS)
         own, parts = self.paying(tree, self.parts(tree.items["parts"]) if "parts" in tree.items else {})
@@ -192,11 +192,11 @@ class GeneralReader(PartReader):
                 tree,
                 code="too-many-states",
             )
-        outcomes = PartedAction(name, (END,), parts).outcomes
+        outcomes = FactoredAction(name, (END,), parts).outcomes
         targets = self.targets(tree, outcomes)
-        return {place: PartedAction(name, leads_to, parts, own) for place, leads_to in targets.items()}
+        return {place: FactoredAction(name, leads_to, parts, own) for place, leads_to in targets.items()}
 
-    def targets(self, tree: Tree, outcomes: tuple[str, ...]) -> dict[str, tuple[Visible, ...]]:
+    def targets(self, tree: Tree, outcomes: tuple[str, ...]) -> dict[str, tuple[Observable, ...]]:
         """The places where an action is offered, and where it leads from there."""
         items = tree.items
         at = self.offered(items["at"]) if "at" in items else tuple(self.places)
@@ -247,12 +247,12 @@ class GeneralReader(PartReader):
                 )
         return shows > stands
 
-    def by_outcome(self, tree: Tree, outcomes: tuple[str, ...], here: str) -> tuple[Visible, ...]:
+    def by_outcome(self, tree: Tree, outcomes: tuple[str, ...], here: str) -> tuple[Observable, ...]:
         """Where each outcome leads; one that is left out stays."""
         given = self.some_names(tree, dict.fromkeys(outcomes), "outcome", self.target)
         return tuple(given.get(outcome, here) for outcome in outcomes)
 
-    def target(self, tree: Tree) -> Visible:
+    def target(self, tree: Tree) -> Observable:
         """A place, or the end."""
         name = self.text(tree)
         if name not in self.places and name != THE_END:
@@ -273,7 +273,7 @@ class GeneralReader(PartReader):
                 )
         return names
 
-    def tallies(self, tree: Tree, menus: Mapping[Visible, list[PartedAction]]) -> dict[str, Tally]:
+    def tallies(self, tree: Tree, menus: Mapping[Observable, list[FactoredAction]]) -> dict[str, Tally]:
         """What is worth counting in an episode."""
         actions = {action.name: action.outcomes for menu in menus.values() for action in menu}
         known = {

@@ -13,12 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import LimitError
-from rhoplan.io.as_yaml import Flow
-from rhoplan.io.general import THE_END
-from rhoplan.model.factored import DONE
-from rhoplan.model.pomdp import END, Action, Array, Factor, Problem, Visible
-from rhoplan.model.transitions import (
+from rhoplan.belief_math.transitions import (
     Transition,
     dense,
     entries,
@@ -29,6 +24,11 @@ from rhoplan.model.transitions import (
     numbers,
     paid,
 )
+from rhoplan.errors import LimitError
+from rhoplan.io.as_yaml import Flow
+from rhoplan.io.general import THE_END
+from rhoplan.model.factored import DONE
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Observable
 
 MOST_PLACES = 20_000
 """Visible states that a file may have."""
@@ -36,11 +36,11 @@ MOST_PLACES = 20_000
 MOST_NUMBERS = 500_000
 """Numbers that a file may hold; more would not be read again."""
 
-Offer = tuple[str, tuple[Visible, ...]]
+Offer = tuple[str, tuple[Observable, ...]]
 """A place, and where the action leads from there."""
 
 
-def general_record(problem: Problem) -> dict[str, Any]:
+def general_record(problem: POMDP) -> dict[str, Any]:
     """`problem` as maps, lists and numbers, with the fields of a general model file."""
     menus = _menus(problem)
     places = _names(menus)
@@ -85,9 +85,9 @@ def _shares(table: Array) -> list[Any]:
     return shares
 
 
-def _menus(problem: Problem) -> dict[Visible, tuple[Action, ...]]:
+def _menus(problem: POMDP) -> dict[Observable, tuple[Action, ...]]:
     """The menus of all visible states within reach, the start first."""
-    found: dict[Visible, tuple[Action, ...]] = {problem.start: problem.menu(problem.start)}
+    found: dict[Observable, tuple[Action, ...]] = {problem.start: problem.menu(problem.start)}
     waiting = [problem.start]
     while waiting:
         for action in found[waiting.pop()]:
@@ -103,31 +103,37 @@ def _menus(problem: Problem) -> dict[Visible, tuple[Action, ...]]:
     return found
 
 
-def _names(visibles: Iterable[Visible]) -> dict[Visible, str]:
+def _names(observables: Iterable[Observable]) -> dict[Observable, str]:
     """Places named after visible states: letters, digits and dashes, all different."""
-    found: dict[Visible, str] = {}
+    found: dict[Observable, str] = {}
     taken = {THE_END}
-    for visible in visibles:
-        word = visible if isinstance(visible, str) else re.sub(r"[^\w.]+", "-", repr(visible)).strip("-") or "place"
+    for observable in observables:
+        word = (
+            observable
+            if isinstance(observable, str)
+            else re.sub(r"[^\w.]+", "-", repr(observable)).strip("-") or "place"
+        )
         word = word if re.match(r"[^\W\d_]", word) else f"at-{word}"
         name, number = word, 1
         while name in taken:
             number += 1
             name = f"{word}-{number}"
         taken.add(name)
-        found[visible] = name
+        found[observable] = name
     return found
 
 
-def _actions(problem: Problem, menus: dict[Visible, tuple[Action, ...]], places: dict[Visible, str]) -> dict[str, Any]:
+def _actions(
+    problem: POMDP, menus: dict[Observable, tuple[Action, ...]], places: dict[Observable, str]
+) -> dict[str, Any]:
     """The actions by name, in an order that every menu keeps."""
     groups: dict[str, dict[tuple[Any, ...], tuple[Action, list[Offer]]]] = {
         name: {} for name in _order(problem, menus.values())
     }
-    for visible, menu in menus.items():
+    for observable, menu in menus.items():
         for action in menu:
             _, offers = groups[action.name].setdefault(_numbers(action), (action, []))
-            offers.append((places[visible], action.leads_to))
+            offers.append((places[observable], action.leads_to))
     total, found = 0, {}
     for name, group in groups.items():
         total += sum(_count(action) for action, _ in group.values())
@@ -142,7 +148,7 @@ def _actions(problem: Problem, menus: dict[Visible, tuple[Action, ...]], places:
     return found
 
 
-def _order(problem: Problem, menus: Iterable[tuple[Action, ...]]) -> list[str]:
+def _order(problem: POMDP, menus: Iterable[tuple[Action, ...]]) -> list[str]:
     """Names of all actions, such that each menu has its own in this order."""
     kinds = dict.fromkeys(tuple(action.name for action in menu) for menu in menus)
     before: dict[str, dict[str, None]] = {}
@@ -176,7 +182,7 @@ def _is_about(action: Action) -> bool:
     return changes or len(action.outcomes) > 1 or action.same_reward is None or action.pays is not None
 
 
-def _action(problem: Problem, action: Action, offers: list[Offer], places: dict[Visible, str]) -> dict[str, Any]:
+def _action(problem: POMDP, action: Action, offers: list[Offer], places: dict[Observable, str]) -> dict[str, Any]:
     factor = problem.factors[action.factor]
     part: dict[str, Any] = {}
     if action.outcomes != (DONE,):
@@ -191,13 +197,13 @@ def _action(problem: Problem, action: Action, offers: list[Offer], places: dict[
     }
 
 
-def _where(action: Action, offers: list[Offer], places: dict[Visible, str]) -> dict[str, Any]:
+def _where(action: Action, offers: list[Offer], places: dict[Observable, str]) -> dict[str, Any]:
     """The fields `at`, `to` and `ends`."""
     at = [place for place, _ in offers]
     everywhere = {} if len(at) == len(places) else {"at": at[0] if len(at) == 1 else at}
     if action.ends_episode:
         return {**everywhere, "ends": True}
-    names: dict[Visible, str] = {**places, END: THE_END}
+    names: dict[Observable, str] = {**places, END: THE_END}
     to = {place: [names[target] for target in targets] for place, targets in offers}
     if all(set(targets) == {place} for place, targets in to.items()):
         return everywhere

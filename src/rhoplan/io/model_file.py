@@ -30,7 +30,7 @@ from rhoplan.io.collecting import nothing_collected
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.tree import parse_tree
 from rhoplan.io.writer import write_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 __all__ = ["parse_model", "write_model"]
 
@@ -42,7 +42,7 @@ GENERAL = {"factors", "actions", "places"}
 
 
 @nothing_collected()
-def parse_model(text: str, *, file: str = "model", language: str = "yaml") -> Problem:
+def parse_model(text: str, *, file: str = "model", language: str = "yaml") -> POMDP:
     """The problem that `text` describes; `file` is what errors call it, `language` yaml, json or toml."""
     if language not in LANGUAGES.values():
         raise ValueError(f"language must be yaml, json or toml, not '{language}'")

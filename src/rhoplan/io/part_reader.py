@@ -13,14 +13,14 @@ from typing import TypeVar
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import Transition, from_entries
 from rhoplan.io.fields import described, listed
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, short_test
 from rhoplan.io.tree import Tree, shown
 from rhoplan.model.diagnostic import Grouped
-from rhoplan.model.factored import DONE, MOST_STATES, Part, combined
+from rhoplan.model.factored import DONE, MOST_STATES, LocalModel, combined
 from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor
-from rhoplan.model.transitions import Transition, from_entries
 
 PART_FIELDS = ("outcomes", "likelihood", *SHORTHANDS, INCONCLUSIVE, "change", "change_on")
 
@@ -74,11 +74,11 @@ class PartReader(ModelReader):
             )
         return states
 
-    def parts(self, tree: Tree) -> dict[Scope, Part]:
+    def parts(self, tree: Tree) -> dict[Scope, LocalModel]:
         """The parts of one action."""
         return {scope: self.part(scope, one) for scope, one in self.scopes(tree).items()}
 
-    def part(self, scope: Scope, tree: Tree) -> Part:
+    def part(self, scope: Scope, tree: Tree) -> LocalModel:
         """What an action shows of `scope`, and how it changes it."""
         self.check_fields(tree, PART_FIELDS)
         items, states = tree.items, self.states_of(scope, tree)
@@ -104,7 +104,7 @@ class PartReader(ModelReader):
             change = self.change([items["change"]], states, deep=False)
         elif "change_on" in items:
             change = self.change_on(items["change_on"], outcomes, states)
-        return Part(scope, None, outcomes, likelihood, change)
+        return LocalModel(scope, None, outcomes, likelihood, change)
 
     def change_on(self, tree: Tree, outcomes: tuple[str, ...], states: tuple[str, ...]) -> Transition:
         """How states change after each outcome; outcomes that are left out change nothing."""
@@ -159,7 +159,7 @@ class PartReader(ModelReader):
                 )
         return {name: read(value) for name, value in tree.items.items()}
 
-    def paying(self, tree: Tree, parts: dict[Scope, Part]) -> tuple[float, tuple[Part, ...]]:
+    def paying(self, tree: Tree, parts: dict[Scope, LocalModel]) -> tuple[float, tuple[LocalModel, ...]]:
         """What an action pays whatever is hidden, and its parts with what they pay."""
         own = 0.0
         found = dict(parts)
@@ -172,12 +172,12 @@ class PartReader(ModelReader):
                 own += sign * read(given)
                 continue
             for scope, value in self.scopes(given).items():
-                part = found.get(scope, Part(scope))
+                part = found.get(scope, LocalModel(scope))
                 table = sign * self.payments(value, part, read)
                 found[scope] = replace(part, reward=_sum(part.reward, table, max(len(part.outcomes), 1)))
         return own, tuple(found.values())
 
-    def payments(self, tree: Tree, part: Part, read: Callable[[Tree], float]) -> Array:
+    def payments(self, tree: Tree, part: LocalModel, read: Callable[[Tree], float]) -> Array:
         """What is paid by state (S,), by state and outcome (S, O), or also by the state after (O, S, S)."""
         states, outcomes = self.states_of(part.factors, tree), part.outcomes or (DONE,)
         by_state = self.each(tree, states, "state")

@@ -19,7 +19,7 @@ from rhoplan.errors import AgentError
 from rhoplan.io.foreign import check_size
 from rhoplan.io.pomdp_writer import written_states
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import END, Array, Problem
+from rhoplan.model.pomdp import END, POMDP, Array
 
 if TYPE_CHECKING:
     from rhoplan.planning.certified.solved import SolvedPolicy
@@ -73,7 +73,7 @@ def check_export(*, weight: float, discount: float, horizon: int | None) -> None
         )
 
 
-def _states_and_actions(problem: Problem) -> tuple[list[tuple[object, int]], list[str]]:
+def _states_and_actions(problem: POMDP) -> tuple[list[tuple[object, int]], list[str]]:
     """What each state of the file stands for, a visible state and a joint hidden one, and the file's actions."""
     if Path(problem.spec).suffix.lower() == ".pomdp":
         return [(problem.start, one) for one in range(len(problem.states))], [
@@ -92,11 +92,11 @@ def _rows(policy: SolvedPolicy, states: list[tuple[object, int]]) -> Iterator[tu
     floor = _least(policy)
     columns: dict[int, list[int]] = {}
     ending: list[int] = []
-    for column, (visible, hidden) in enumerate(states):
-        if visible is END:
+    for column, (observable, hidden) in enumerate(states):
+        if observable is END:
             ending.append(column)
         else:
-            columns.setdefault(policy.visibles[visible] * count + int(kinds[hidden]), []).append(column)
+            columns.setdefault(policy.observables[observable] * count + int(kinds[hidden]), []).append(column)
     members = np.split(compiled.state, compiled.model.class_state[1:-1])
     # A file of others has no END: what ends here is a state there that pays nothing and is never left.
     ended = [state % count for home in np.flatnonzero(compiled.ended) for state in members[home].tolist()]
@@ -129,6 +129,6 @@ def undominated(alpha: Array) -> list[int]:
 
 def _least(policy: SolvedPolicy) -> float:
     """What no plan can fall below, in any state: the least reward of all for ever, or nothing."""
-    menus = (policy.origin.menu(visible) for visible in policy.visibles)
+    menus = (policy.origin.menu(observable) for observable in policy.observables)
     least = min(float(action.reward.min()) for menu in menus for action in menu)
     return min(least, 0.0) / (1 - policy.settings.discount)

@@ -32,7 +32,7 @@ from rhoplan.io.foreign import PER_ACTION, PER_CELL, Budget, bare_lines, counted
 from rhoplan.io.pomdp_tables import Names, Observations, Rewards, Transitions
 from rhoplan.io.tree import shown
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 
 HEADS = ("discount", "values", "states", "actions", "observations", "start", "T", "O", "R")
 
@@ -43,7 +43,7 @@ SINGLE = 8
 
 
 @nothing_collected()
-def parse_pomdp(text: str, *, file: str = "problem.pomdp") -> Problem:
+def parse_pomdp(text: str, *, file: str = "problem.pomdp") -> POMDP:
     """The problem that `text` describes in Cassandra's format; `file` is what errors call it."""
     return _Reader(text, file).problem()
 
@@ -77,7 +77,7 @@ class _Reader:
         self._reset = False
         self._tables: tuple[Transitions, Observations, Rewards] | None = None
 
-    def problem(self) -> Problem:
+    def problem(self) -> POMDP:
         while self.at < len(self.words):
             self._statement()
             self._single_numbers()

@@ -16,10 +16,10 @@ from typing import NoReturn
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import Ways, from_entries
 from rhoplan.io.assemble import Rounding
 from rhoplan.io.foreign import MOST_NUMBERS, PER_CELL, Budget
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.model.transitions import Ways, from_entries
 
 Raise = Callable[[str, int | None, str], NoReturn]
 """Raises a fault: the message, the place of the word it is about, and the code."""

@@ -24,10 +24,10 @@ from itertools import product
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import entries, paid
 from rhoplan.errors import LimitError
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.transitions import entries, paid
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
 
 MOST_STATES = 200_000
 
@@ -49,16 +49,18 @@ Row = tuple[tuple[int, float], ...]
 """How a state is shown: observations and their probabilities."""
 
 
-def write_pomdp(problem: Problem) -> str:
+def write_pomdp(problem: POMDP) -> str:
     """`problem` as the text of a `.pomdp` file."""
     return "\n".join(_Writer(problem).lines()) + "\n"
 
 
-def written_states(problem: Problem) -> tuple[list[tuple[Visible, int]], list[str]]:
+def written_states(problem: POMDP) -> tuple[list[tuple[Observable, int]], list[str]]:
     """What each state of the file that `write_pomdp` writes stands for, a visible state and the number of a state of
     all hidden factors together (at END 0); and the actions, by their names in `problem`. Both in the file's order."""
     writer = _Writer(problem)
-    meant: list[tuple[Visible, int]] = [(visible, one) for visible in writer.visibles for one in range(writer.hidden)]
+    meant: list[tuple[Observable, int]] = [
+        (observable, one) for observable in writer.observables for one in range(writer.hidden)
+    ]
     meant += [(END, 0)] if writer.ends else []
     return [one for one, many in zip(meant, writer.copies.tolist(), strict=True) for _ in range(many)], writer.actions
 
@@ -82,13 +84,13 @@ class _Ways:
 
 
 class _Writer:
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: POMDP) -> None:
         self.problem = problem
         self.sizes = tuple(len(factor.states) for factor in problem.factors)
         self.hidden = int(np.prod(self.sizes))
-        self.visibles = self._found()
-        self.place = {visible: number for number, visible in enumerate(self.visibles)}
-        menus = [problem.menu(visible) for visible in self.visibles]
+        self.observables = self._found()
+        self.place = {observable: number for number, observable in enumerate(self.observables)}
+        menus = [problem.menu(observable) for observable in self.observables]
         self.actions = list(dict.fromkeys(action.name for menu in menus for action in menu))
         # Where each action leads to one place, whatever the outcome, one always knows where one is.
         drawn = any(len({*action.leads_to} - {END}) > 1 for menu in menus for action in menu)
@@ -101,7 +103,7 @@ class _Writer:
         )
         self.parting = any(len({target is END for target in action.leads_to}) > 1 for menu in menus for action in menu)
         self.drawn, self.shown = drawn, {pair: number for number, pair in enumerate(pairs)}
-        self.end = len(self.visibles) * self.hidden
+        self.end = len(self.observables) * self.hidden
         self.ends = any(END in action.leads_to for menu in menus for action in menu)
         self._rows: dict[tuple[int, int], dict[Row, tuple[int, Row]]] = {}
         """For each action and state after it the ways in which it is shown, numbered, by their rounded numbers."""
@@ -112,8 +114,8 @@ class _Writer:
         moves: list[Move] = []
         payments: list[Payment] = []
         for number, name in enumerate(self.actions):
-            for visible, place in self.place.items():
-                menu = {action.name: action for action in self.problem.menu(visible)}
+            for observable, place in self.place.items():
+                menu = {action.name: action for action in self.problem.menu(observable)}
                 action = menu.get(name) or next(iter(menu.values()))
                 self._follow(number, place * self.hidden, action, moves, payments)
         for number in range(len(self.actions)) if self.ends else ():
@@ -253,9 +255,9 @@ class _Writer:
         result: Ids = np.arange(self.hidden) // step % self.sizes[action.factor]
         return result
 
-    def _found(self) -> list[Visible]:
+    def _found(self) -> list[Observable]:
         """All visible states within reach, the start first."""
-        found: dict[Visible, None] = {self.problem.start: None}
+        found: dict[Observable, None] = {self.problem.start: None}
         waiting = list(found)
         while waiting:
             for action in self.problem.menu(waiting.pop()):
@@ -279,24 +281,27 @@ class _Writer:
         # Where the action and the visible state before tell the copy, it is no news.
         return [*told, "which copy of a state it is"] if len({way[:3] for way in ways}) < len(ways) else told
 
-    def _words(self) -> dict[Visible, str]:
+    def _words(self) -> dict[Observable, str]:
         """A name for every visible state; of what has been done no more than it takes to tell them apart."""
-        short = {visible: _word(visible) for visible in self.visibles}
+        short = {observable: _word(observable) for observable in self.observables}
         if len({*short.values()}) == len(short):
             return short
-        return {visible: "_".join([word, *self._bill(visible)]) for visible, word in short.items()}
+        return {observable: "_".join([word, *self._bill(observable)]) for observable, word in short.items()}
 
-    def _bill(self, visible: Visible) -> list[str]:
+    def _bill(self, observable: Observable) -> list[str]:
         """What has been paid and how much was run and spent, where `visible` is what has been done."""
-        if not isinstance(visible, Done):
+        if not isinstance(observable, Done):
             return []
-        counted = {"tests": visible.tests, "spent": self.problem.flat.spent(visible)}
-        return [*(f"paid-{group}" for group in sorted(visible.paid)), *(f"{k}-{v:g}" for k, v in counted.items() if v)]
+        counted = {"tests": observable.tests, "spent": self.problem.flat.spent(observable)}
+        return [
+            *(f"paid-{group}" for group in sorted(observable.paid)),
+            *(f"{k}-{v:g}" for k, v in counted.items() if v),
+        ]
 
-    def _state_names(self, words: dict[Visible, str], copies: Ids) -> list[str]:
+    def _state_names(self, words: dict[Observable, str], copies: Ids) -> list[str]:
         hidden = ["_".join(names) for names in product(*(factor.states for factor in self.problem.factors))]
-        one = len(self.visibles) == 1
-        names = [name if one else f"{words[visible]}_{name}" for visible in self.visibles for name in hidden]
+        one = len(self.observables) == 1
+        names = [name if one else f"{words[observable]}_{name}" for observable in self.observables for name in hidden]
         names += [END_SHOWN] if self.ends else []
         return _legal([name if not copy else f"{name}_{copy}" for name, many in zip(names, copies.tolist(), strict=True)
                        for copy in range(many)])  # fmt: skip
@@ -310,13 +315,13 @@ class _Writer:
         return [float(share) for share in result]
 
 
-def _word(visible: Visible) -> str:
+def _word(observable: Observable) -> str:
     """A visible state as a word: of what has been done the tests, of tuples and sets the parts."""
-    if isinstance(visible, Done):
-        return "_".join(sorted(visible.run)) or "start"
-    if isinstance(visible, frozenset):
-        return "_".join(sorted(map(_word, visible))) or "none"
-    return "_".join(map(_word, visible)) if isinstance(visible, tuple) else str(visible)
+    if isinstance(observable, Done):
+        return "_".join(sorted(observable.run)) or "start"
+    if isinstance(observable, frozenset):
+        return "_".join(sorted(map(_word, observable))) or "none"
+    return "_".join(map(_word, observable)) if isinstance(observable, tuple) else str(observable)
 
 
 def _spelt(name: str) -> str:

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import Ways
 from rhoplan.errors import ModelFileError, ProblemError
 from rhoplan.io.assemble import assembled, default_horizon
 from rhoplan.io.collecting import nothing_collected
@@ -27,8 +28,7 @@ from rhoplan.io.foreign import FACTORED, Budget, check_size
 from rhoplan.io.pomdpx_network import Network, read_network
 from rhoplan.io.pomdpx_tables import Table, Variable
 from rhoplan.io.xml import parse_xml
-from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Ids, Problem, Visible
-from rhoplan.model.transitions import Ways
+from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Ids, Observable
 from rhoplan.model.validate import check_problem
 
 PER_STEP = 5_000
@@ -45,7 +45,7 @@ NOTHING = "done"
 
 
 @nothing_collected()
-def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
+def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> POMDP:
     """The problem that `text` describes in SARSOP's format; `file` is what errors call it."""
     network = read_network(parse_xml(text, file=file), file, Budget(text, file, FACTORED))
     try:
@@ -58,11 +58,11 @@ def parse_pomdpx(text: str, *, file: str = "problem.pomdpx") -> Problem:
         raise ModelFileError(error.message, file=file, field=error.field, code=error.code) from None
 
 
-def _problem(network: Network, file: str) -> Problem:
+def _problem(network: Network, file: str) -> POMDP:
     chance, first = _start(network)
-    visible = tuple(state for state in network.states if state.is_seen)
+    observable = tuple(state for state in network.states if state.is_seen)
     hidden = tuple(state for state in network.states if not state.is_seen)
-    drawn = tuple(state for state in visible if len(np.unique(first[state.before])) > 1)
+    drawn = tuple(state for state in observable if len(np.unique(first[state.before])) > 1)
     sizes = tuple(len(state.values) for state in hidden)
     size = prod(sizes)
     check_size("the hidden states", size, file=file)
@@ -75,14 +75,14 @@ def _problem(network: Network, file: str) -> Problem:
     told = [f"the first value of {state.name} is drawn: a first look, which takes no time, shows it" for state in drawn]
     note = "; ".join([*([network.rounding.note] if network.rounding.note else []), *told])
     name = Path(file).stem
-    if not visible:
+    if not observable:
         return _at_one_place(network, hidden, states, prior, name, file)
-    menu = PomdpxMenu(network, visible, hidden)
-    start = menu.label(tuple(int(first[state.before][0]) for state in visible))
+    menu = PomdpxMenu(network, observable, hidden)
+    start = menu.label(tuple(int(first[state.before][0]) for state in observable))
     horizon = default_horizon(menu(start))
     if drawn:
         start, menu = menu.with_look(drawn, first, place, chance, prior)
-    problem = Problem(
+    problem = POMDP(
         name,
         (Factor("state", states, prior),),
         start,
@@ -104,7 +104,7 @@ def _at_one_place(
     prior: Array,
     name: str,
     file: str,
-) -> Problem:
+) -> POMDP:
     """The problem without visible states: all actions have all outcomes."""
     parts = {network.act_name(choice): _Step(network, (), hidden, {}, choice) for choice in network.choices}
     codes = _codes([step.shown for step in parts.values()])
@@ -129,7 +129,7 @@ class _Step:
     def __init__(
         self,
         network: Network,
-        visible: tuple[Variable, ...],
+        observable: tuple[Variable, ...],
         hidden: tuple[Variable, ...],
         here: dict[str, int],
         choice: tuple[int, ...],
@@ -156,7 +156,7 @@ class _Step:
             self.pays += table.numbers.ravel()[table.place(held)]
         self.told = (*(state for state in hidden if state.is_seen), *network.seen)
         self.shown = _joined(held, tuple(one.name for one in self.told), tuple(len(one.values) for one in self.told))
-        self.target = _joined(held, tuple(v.name for v in visible), tuple(len(v.values) for v in visible))
+        self.target = _joined(held, tuple(v.name for v in observable), tuple(len(v.values) for v in observable))
 
     def ways(self, outcome: Ids, outcomes: int) -> Ways:
         return Ways(self.size, outcomes, self.before, outcome, self.after, self.chance, self.pays)
@@ -172,18 +172,18 @@ class PomdpxMenu(CachedMenu):
     """The actions in each visible state, made when it is first met."""
 
     network: Network
-    visible: tuple[Variable, ...]
+    observable: tuple[Variable, ...]
     hidden: tuple[Variable, ...]
-    looks: tuple[Visible, Action] | None = None
+    looks: tuple[Observable, Action] | None = None
 
     def with_look(
         self, drawn: tuple[Variable, ...], first: dict[str, Ids], place: Ids, chance: Array, prior: Array
-    ) -> tuple[Visible, PomdpxMenu]:
+    ) -> tuple[Observable, PomdpxMenu]:
         """A visible state before all others, and the menus with that: there one looks at the variables `drawn`.
 
         first, place, chance (E,): the ways to begin, by values, hidden state and probability; prior (H,).
         """
-        code = _joined(first, tuple(state.before for state in self.visible), self._sizes)
+        code = _joined(first, tuple(state.before for state in self.observable), self._sizes)
         codes, outcome = np.unique(code, return_inverse=True)
         self.network.budget.spend(len(codes) * len(prior))
         joint = np.zeros((len(prior), len(codes)))
@@ -191,8 +191,8 @@ class PomdpxMenu(CachedMenu):
         ruled_out = joint.sum(axis=0)
         likelihood = np.where(prior[:, None] > 0, joint / np.where(prior > 0, prior, 1.0)[:, None], ruled_out)
         places = [tuple(int(one) for one in np.unravel_index(one, self._sizes)) for one in codes]
-        told = [number for number, state in enumerate(self.visible) if state in drawn]
-        names = tuple("/".join(self.visible[number].values[here[number]] for number in told) for here in places)
+        told = [number for number, state in enumerate(self.observable) if state in drawn]
+        names = tuple("/".join(self.observable[number].values[here[number]] for number in told) for here in places)
         over = [self._is_over(one, here) for one, here in zip(codes.tolist(), places, strict=True)]
         leads_to = tuple(
             END if ends and not all(over) else self.label(here) for ends, here in zip(over, places, strict=True)
@@ -203,16 +203,16 @@ class PomdpxMenu(CachedMenu):
             start += "'"
         return start, replace(self, looks=(start, look))
 
-    def label(self, values: tuple[int, ...]) -> Visible:
+    def label(self, values: tuple[int, ...]) -> Observable:
         """The visible state with these values: the name of the one, or a tuple of names."""
-        names = tuple(state.values[value] for state, value in zip(self.visible, values, strict=True))
+        names = tuple(state.values[value] for state, value in zip(self.observable, values, strict=True))
         return names[0] if len(names) == 1 else names
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        if self.looks and visible == self.looks[0]:
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        if self.looks and observable == self.looks[0]:
             return (self.looks[1],)
-        names = (visible,) if len(self.visible) == 1 else visible
-        here = tuple(state.numbers[name] for state, name in zip(self.visible, names, strict=True))
+        names = (observable,) if len(self.observable) == 1 else observable
+        here = tuple(state.numbers[name] for state, name in zip(self.observable, names, strict=True))
         return tuple(self._action(choice, step) for choice, step in self._steps(here))
 
     @cached_property
@@ -221,12 +221,12 @@ class PomdpxMenu(CachedMenu):
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        return tuple(len(state.values) for state in self.visible)
+        return tuple(len(state.values) for state in self.observable)
 
     def _steps(self, here: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], _Step]]:
-        held = {state.before: value for state, value in zip(self.visible, here, strict=True)}
+        held = {state.before: value for state, value in zip(self.observable, here, strict=True)}
         for choice in self.network.choices:
-            yield choice, _Step(self.network, self.visible, self.hidden, held, choice)
+            yield choice, _Step(self.network, self.observable, self.hidden, held, choice)
 
     def _action(self, choice: tuple[int, ...], step: _Step) -> Action:
         targets = np.unique(step.target)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import Field, ModelFileError, ProblemError
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.learned import read_learned
@@ -34,9 +34,9 @@ from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
 from rhoplan.io.uncertain import UNCERTAIN, Ranges, check_uncertain, read_uncertain
-from rhoplan.model.diagnostic import Grouped, Test, observe_then_commit, panel
+from rhoplan.model.diagnostic import DiagnosticProblem, Grouped, Test, panel
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 
 DEFAULT_HORIZON = 3
 
@@ -70,7 +70,7 @@ class ModelReader(Fields):
     def point(self, tree: Tree) -> Tree:
         return self.ranges.point(tree) if self.takes_ranges else tree
 
-    def problem(self, tree: Tree) -> Problem:
+    def problem(self, tree: Tree) -> POMDP:
         """The problem that the tree describes."""
         self.check_fields(tree, MODEL_FIELDS, required=("states",))
         items = tree.items
@@ -88,21 +88,21 @@ class ModelReader(Fields):
         if uncertain := read_uncertain(self, self.ranges, tree, hidden, positive):
             details[UNCERTAIN] = uncertain
         try:
-            problem = observe_then_commit(
-                self.text(items["name"]) if "name" in items else Path(self.file).stem,
-                states,
+            problem = DiagnosticProblem(
+                name=self.text(items["name"]) if "name" in items else Path(self.file).stem,
+                states=states,
                 prior=prior,
                 subtypes=hidden.subtypes,
                 about_diagnosis=about_diagnosis,
                 price=price,
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
-                commits=commits,
+                decisions=commits,
                 horizon=horizon,
                 spec=self.file,
                 details=details,
-                first_prices=first_prices,
-                most_tests=most_tests,
+                groups=first_prices,
+                max_tests=most_tests,
                 budget=budget,
                 parts=parts,
             )

@@ -17,7 +17,7 @@ from rhoplan.io.accuracy import threshold_losses, utility_losses
 from rhoplan.io.fields import Fields
 from rhoplan.io.shorthands import named_positive
 from rhoplan.io.tree import Tree
-from rhoplan.model.diagnostic import Commit, Grouped
+from rhoplan.model.diagnostic import Decision, Grouped
 from rhoplan.model.limits import MOST_ACTIONS
 
 STAKES = ("commits", "losses", "threshold", "utilities")
@@ -26,7 +26,7 @@ THRESHOLD = ("act", "otherwise", "at", "false_alarm", "miss")
 
 def read_commits(
     fields: Fields, tree: Tree, hidden: Grouped, positive: str | None, *, taken: set[str]
-) -> tuple[Commit, ...]:
+) -> tuple[Decision, ...]:
     """The commits; names that are `taken` are tests."""
     items = tree.items
     given = [name for name in STAKES if name in items]
@@ -55,12 +55,12 @@ def read_commits(
             amounts, sign = utility_losses(amounts, worth), -1.0
         except ProblemError as error:
             raise fields.fault(error.message, tree.at(error.field or ()), code=error.code) from None
-    return tuple(Commit(name, sign * hidden.unfold(row) + 0.0) for name, row in zip(rows, amounts, strict=True))
+    return tuple(Decision(name, sign * hidden.unfold(row) + 0.0) for name, row in zip(rows, amounts, strict=True))
 
 
 def _by_threshold(
     fields: Fields, tree: Tree, hidden: Grouped, positive: str | None, taken: set[str]
-) -> tuple[Commit, ...]:
+) -> tuple[Decision, ...]:
     fields.check_fields(tree, THRESHOLD, required=THRESHOLD[:3])
     items, states = tree.items, hidden.diagnoses
     if len(states) != 2:
@@ -80,7 +80,7 @@ def _by_threshold(
         raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ()), code=error.code) from None
     ill = np.array([state == about for state in states])
     losses = {otherwise: np.where(ill, miss, 0.0), act: np.where(ill, 0.0, false_alarm)}
-    return tuple(Commit(name, 0.0 - hidden.unfold(row)) for name, row in losses.items())
+    return tuple(Decision(name, 0.0 - hidden.unfold(row)) for name, row in losses.items())
 
 
 def _check_free(fields: Fields, name: str, tree: Tree, taken: set[str]) -> None:

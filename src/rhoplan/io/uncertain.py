@@ -30,7 +30,7 @@ from rhoplan.io.fields import Fields, described
 from rhoplan.io.shorthands import COUNTS, INCONCLUSIVE, counted_cases
 from rhoplan.io.tree import Tree
 from rhoplan.model.diagnostic import Grouped
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 
 UNCERTAIN = "uncertain"
 """Of the details of a problem, and of a model file."""
@@ -296,7 +296,7 @@ def _above_zero(fields: Fields, tree: Tree) -> float:
     return value
 
 
-def check_uncertain(fields: Fields, problem: Problem, tree: Tree, record: Mapping[str, Any]) -> None:
+def check_uncertain(fields: Fields, problem: POMDP, tree: Tree, record: Mapping[str, Any]) -> None:
     """Complain about spread around what has no room for it: an amount of 0, or outcomes that a test does not have."""
     hidden, menu = Grouped.of(problem.factors[0]), problem.flat
     tests = {test.name: test for test in (*menu.tests, *menu.parts)}

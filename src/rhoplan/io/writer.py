@@ -17,10 +17,10 @@ from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.io.uncertain import UNCERTAIN
 from rhoplan.model.diagnostic import Grouped, Test
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 
-def write_model(problem: Problem) -> str:
+def write_model(problem: POMDP) -> str:
     """`problem` as a YAML model file; reading it gives the same problem, but for a leaf and rules of its own.
 
     LimitError where a problem with places is too large to be written.
@@ -39,12 +39,12 @@ def write_model(problem: Problem) -> str:
     return text
 
 
-def model_record(problem: Problem) -> dict[str, Any]:
+def model_record(problem: POMDP) -> dict[str, Any]:
     """`problem` as maps, lists and numbers, with the fields of a model file."""
     return general_record(problem) if problem.listed is None else _flat_record(problem)
 
 
-def _flat_record(problem: Problem) -> dict[str, Any]:
+def _flat_record(problem: POMDP) -> dict[str, Any]:
     menu, hidden, details = problem.flat, Grouped.of(problem.factors[0]), problem.details
     notes = details.get("test_info", {})
     caps = {"tests": menu.most_tests, "spend": menu.budget}
@@ -85,7 +85,7 @@ def _uncertain(record: dict[str, Any] | None, stakes: str) -> dict[str, Any] | N
     return record and {stakes if name in ("losses", "commits") else name: one for name, one in record.items()}
 
 
-def _information(problem: Problem) -> dict[str, Any] | None:
+def _information(problem: POMDP) -> dict[str, Any] | None:
     price = {} if problem.price is None else {"price": problem.price, "per": "nat"}
     return {**price, **({"about": "diagnosis"} if problem.factors[0].about_diagnosis else {})} or None
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rhoplan._old.ties import choose
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 Flags = NDArray[np.bool_]
 
@@ -50,7 +50,7 @@ class Standing:
 class Ahead:
     """`agent` in situations of `problem`. Not covered: tests that can be repeated, panels, agents that sample."""
 
-    def __init__(self, problem: Problem, agent: BoundAgent) -> None:
+    def __init__(self, problem: POMDP, agent: BoundAgent) -> None:
         menu, factor = problem.flat, problem.factors[0]
         tests = menu.tests
         if agent.discount != 1.0 or any(test.repeatable or test.parts for test in tests):

@@ -15,8 +15,8 @@ from rhoplan.learning.fit import Fitted, fit
 from rhoplan.learning.outcomes import Cut, cut_column
 from rhoplan.learning.plan import Plan
 from rhoplan.learning.table import Table
-from rhoplan.model.diagnostic import Commit, observe_then_commit
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Learned:
     outcomes.
     """
 
-    problem: Problem
+    problem: POMDP
     cuts: tuple[Cut, ...]
     diagnosis: Ids
     cases: Array
@@ -65,21 +65,19 @@ def build(
     present = {test.name for test in tests}
     tests = tuple(replace(test, after=tuple(name for name in test.after if name in present)) for test in tests)
     names = tuple(f"type {number + 1}" for number in range(choice.subtypes)) if choice.subtypes > 1 else ()
-    problem = observe_then_commit(
-        plan.name,
-        plan.states,
+    problem = DiagnosticProblem(
+        name=plan.name,
+        states=plan.states,
         tests=tests,
-        commits=tuple(Commit(commit.name, commit.reward[fitted.diagnosis]) for commit in plan.commits),
+        decisions=tuple(Decision(commit.name, commit.reward[fitted.diagnosis]) for commit in plan.commits),
         prior=fitted.prior / fitted.prior.sum(),
         subtypes=dict.fromkeys(plan.states, names) if names else None,
         about_diagnosis=bool(names) and choice.about == "diagnosis",
         unit=plan.unit,
         horizon=choice.horizon,
         details=plan.details,
-        first_prices={
-            group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)
-        },
-        most_tests=plan.most_tests,
+        groups={group: price for group, price in plan.first_prices.items() if any(t.group == group for t in tests)},
+        max_tests=plan.most_tests,
         budget=plan.budget,
     )
     return Learned(problem, tuple(cuts), fitted.diagnosis, fitted.cases, fitted.counts)

@@ -17,7 +17,7 @@ from rhoplan.io.tree import shown
 from rhoplan.learning.outcomes import OTHER, cut_column
 from rhoplan.learning.plan import Plan, diagnoses_of
 from rhoplan.learning.table import FEWEST_IDS, Column, Table
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 FEWEST_CASES = 10
 """Cases of each diagnosis below which nothing can be said about cases that were not seen."""
@@ -142,7 +142,7 @@ def _numbers_cases(column: Column) -> bool:
     return len(np.unique(numbers[~column.blank])) == len(numbers)
 
 
-def coded_results(problem: Problem) -> list[str]:
+def coded_results(problem: POMDP) -> list[str]:
     """A warning for each test all of whose results are numbers, which may be codes."""
     found = []
     for test in problem.flat.tests:

@@ -14,14 +14,14 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
 from rhoplan.learning.build import Learned, build, cut_all, fit_all, prior_of
 from rhoplan.learning.cases import Cases
 from rhoplan.learning.choices import Choice, Grid
 from rhoplan.learning.fit import Fitted
 from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.replay import Replayed, replay
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 SURE = 2.0
 """How many times luck another choice must be ahead of the one in use to take its place. On 300 cases what is left for
@@ -163,7 +163,7 @@ def planned_cost(learned: Learned, choice: Choice, *, draws: int, seed: int) -> 
     return float((replayed.spend + replayed.expected_loss(-problem.flat.payoff)).mean())
 
 
-def drawn_cases(problem: Problem, count: int, generator: np.random.Generator) -> Ids:
+def drawn_cases(problem: POMDP, count: int, generator: np.random.Generator) -> Ids:
     """Outcomes (count, T) of all tests in cases drawn from `problem`."""
     states = generator.choice(len(problem.states), size=count, p=problem.prior)
     tests = problem.flat.tests
@@ -174,7 +174,7 @@ def drawn_cases(problem: Problem, count: int, generator: np.random.Generator) ->
     return found
 
 
-def affordable(problem: Problem, horizon: int) -> bool:
+def affordable(problem: POMDP, horizon: int) -> bool:
     """Whether looking `horizon` tests ahead is a matter of moments."""
     arcs = sum(len(test.outcomes) for test in problem.flat.tests)
     return bool(arcs**horizon <= MOST_AHEAD)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from rhoplan.agents.planned import decide
-from rhoplan.belief.situation import Situation, observe_all
 from rhoplan.errors import EvidenceError, MissingExtra, in_a_row
 from rhoplan.learning.build import Learned, build
 from rhoplan.learning.cases import Cases, match
@@ -26,7 +25,8 @@ from rhoplan.learning.plan import Plan, read_plan
 from rhoplan.learning.replay import Replayed, replay
 from rhoplan.learning.table import Table, make_column, table_of
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.situation import Situation, observe_all
 from rhoplan.planning.recommendation import Recommendation
 
 try:
@@ -57,7 +57,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self.learned_: Learned = build(
             cases.table, cases.plan, cases.diagnosis, everybody, self.choice_, seed=self.seed
         )
-        self.problem_: Problem = self.learned_.problem
+        self.problem_: POMDP = self.learned_.problem
         self.cases_plan_ = cases.plan
         self.classes_ = np.array(cases.plan.states)
         self.feature_names_in_ = np.array([name for name in cases.table.columns if name != plan.target], dtype=object)
@@ -76,7 +76,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
             if name not in names:
                 raise EvidenceError(f"there is no test '{name}' that could be unavailable", field=("unavailable",))
         if unavailable:
-            done = situation.visible
+            done = situation.observable
             assert isinstance(done, Done)
             situation = Situation(done._replace(run=done.run | set(unavailable)), situation.beliefs)
         return decide(self.problem_, self.choice_.agent, situation)

@@ -31,7 +31,7 @@ from rhoplan.learning.looks import looks
 from rhoplan.learning.plan import Plan
 from rhoplan.learning.stopped import second_opinion as second_opinion_of
 from rhoplan.learning.table import Table
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 
 MANY_CASES = 2_000
 """Cases from which on one round of folds tells enough."""
@@ -54,7 +54,7 @@ class Result:
     opinion: dict[str, Any] | None = None
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> POMDP:
         """The model; `learned` of its details is what a file carries: the record, and the counts it was made of."""
         problem, cases, given = self.learned.problem, self.cases, self.learned.problem.details.get("info", {})
         one, best = self.bill.heldout, self.bill.baselines[self.bill.over]

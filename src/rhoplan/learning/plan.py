@@ -33,7 +33,7 @@ from rhoplan.io.stakes import read_commits
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import LARGEST_FILE, Tree, parse_tree, shown
 from rhoplan.learning.table import Column, Table
-from rhoplan.model.diagnostic import Commit, FlatMenu, Grouped, Test
+from rhoplan.model.diagnostic import Decision, FlatMenu, Grouped, Test
 from rhoplan.model.pomdp import Array
 
 NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels", "uncertain")
@@ -66,7 +66,7 @@ class Plan:
     target: str
     states: tuple[str, ...]
     tests: tuple[Test, ...]
-    commits: tuple[Commit, ...]
+    commits: tuple[Decision, ...]
     prior: Array | None = None
     first_prices: dict[str, float] = field(default_factory=dict)
     most_tests: int | None = None

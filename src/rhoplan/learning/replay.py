@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.learning.ahead import Ahead
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 NOT_ASKED = -2
 
@@ -41,7 +41,7 @@ class Replayed:
         return expected
 
 
-def replay(problem: Problem, agent: BoundAgent, outcomes: Ids) -> Replayed:
+def replay(problem: POMDP, agent: BoundAgent, outcomes: Ids) -> Replayed:
     """What `agent`, whose model is `problem`, does in cases whose tests would come out as `outcomes` (n, T), -1: blank.
 
     Not covered: agents that sample, tests that can be repeated, panels.

@@ -19,7 +19,7 @@ from rhoplan.learning.choices import Choice
 from rhoplan.learning.opinion import NOT_RUN, Record, fit_opinion
 from rhoplan.learning.replay import Replayed, replay
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 MOST_TESTS = (0, 1, 2, 3, 4, 5, 6, 8, 10, 15, 20)
 """Caps on the number of tests that are tried; those that the plan has more tests than."""
@@ -52,7 +52,7 @@ def look_back(cases: Cases, test: Ids, learned: Learned, choice: Choice, replaye
     few = test[:MOST_CAPPED]
     outcomes = learned.outcomes(cases.table, few)
 
-    def capped(problem: Problem) -> Array:
+    def capped(problem: POMDP) -> Array:
         found = replay(problem, choice.agent, outcomes)
         loss: Array = cases.plan.losses[found.commit, cases.diagnosis[few]]
         return found.spend + loss

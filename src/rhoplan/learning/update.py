@@ -29,7 +29,7 @@ from rhoplan.learning.fit import SMOOTHING, Fitted, Tests, from_counts
 from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.replay import replay
 from rhoplan.learning.table import Table
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 SAME = 1e-6
 """Largest difference between likelihoods in the file and those that its counts give: the file has all digits."""
@@ -50,7 +50,7 @@ class Updated:
     is None of a single case. changed: share of new cases in which tests or the final action are others now.
     """
 
-    problem: Problem
+    problem: POMDP
     cases: int
     soft: bool
     first: tuple[str, str]
@@ -75,7 +75,7 @@ class Updated:
         }
 
 
-def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
+def update(problem: POMDP, table: Table, *, again: bool = False) -> Updated:
     """`problem`, which was learned, with the cases of `table` added to its counts.
 
     TableError where a column is missing or does not fit; where the table was learned from before, unless `again`.
@@ -118,7 +118,7 @@ def update(problem: Problem, table: Table, *, again: bool = False) -> Updated:
     )
 
 
-def _planned(problem: Problem, agent: BoundAgent) -> float:
+def _planned(problem: POMDP, agent: BoundAgent) -> float:
     """What the model expects a case to cost; LimitError where that is too much to work out."""
     return -evaluate(problem, agent.policy(problem), budget=Budget(memory=ROOM)).reward
 
@@ -126,7 +126,7 @@ def _planned(problem: Problem, agent: BoundAgent) -> float:
 class _Counted:
     """The counts that a learned model carries, and what new ones make of it."""
 
-    def __init__(self, problem: Problem, learned: Mapping[str, Any], cuts: tuple[Cut, ...]) -> None:
+    def __init__(self, problem: POMDP, learned: Mapping[str, Any], cuts: tuple[Cut, ...]) -> None:
         self.problem, self.learned, self.cuts = problem, learned, cuts
         diagnoses = len(learned["diagnoses"])
         self.subtypes = len(problem.states) // diagnoses
@@ -161,7 +161,7 @@ class _Counted:
             self.tests, counts, cases, prior=shares, tempering=float(self.learned["choice"]["tempering"])
         )
 
-    def with_cases(self, outcomes: Ids, diagnosis: Ids, source: Mapping[str, Any]) -> Problem:
+    def with_cases(self, outcomes: Ids, diagnosis: Ids, source: Mapping[str, Any]) -> POMDP:
         """The problem with the cases added."""
         marks = self.tests.marks(outcomes).astype(float)
         of_diagnosis = (diagnosis[:, None] == np.arange(len(self.cases))).astype(float)
@@ -206,13 +206,13 @@ def _check_fresh(learned: Mapping[str, Any], table: Table, again: bool, warnings
     warnings.append("the model was learned from this very file before: its cases count once more")
 
 
-def columns_of(problem: Problem) -> tuple[str, ...]:
+def columns_of(problem: POMDP) -> tuple[str, ...]:
     """The columns that a table must have for an update of `problem`; none where it was not learned from a table."""
     learned = problem.details.get(LEARNED)
     return (str(learned["target"]), *(test.name for test in problem.flat.tests)) if learned else ()
 
 
-def _check_columns(problem: Problem, learned: Mapping[str, Any], table: Table) -> None:
+def _check_columns(problem: POMDP, learned: Mapping[str, Any], table: Table) -> None:
     missing = [name for name in columns_of(problem) if name not in table.columns]
     if missing:
         raise TableError(

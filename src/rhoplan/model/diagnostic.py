@@ -22,7 +22,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Ids, Problem, subtype
+from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Ids, subtype
 from rhoplan.model.validate import check_problem
 
 MOST_OUTCOMES = 256
@@ -50,7 +50,7 @@ class Test:
 
 
 @dataclass(frozen=True, eq=False)
-class Commit:
+class Decision:
     """A final decision of a flat problem: its reward in each state, shape (S,)."""
 
     name: str
@@ -83,7 +83,7 @@ class FlatMenu(CachedMenu):
     """
 
     tests: tuple[Test, ...]
-    commits: tuple[Commit, ...]
+    commits: tuple[Decision, ...]
     first_prices: Mapping[str, float] = field(default_factory=dict)
     most_tests: int | None = None
     budget: float | None = None
@@ -116,8 +116,11 @@ class FlatMenu(CachedMenu):
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
         return replace(self, tests=tests, first_prices=prices)  # with the same minor units, which `Done` counts
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        return (*(self._test(test, visible) for test in self.tests if self.allowed(test, visible)), *self._commits)
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        return (
+            *(self._test(test, observable) for test in self.tests if self.allowed(test, observable)),
+            *self._commits,
+        )
 
     def allowed(self, test: Test, done: Done) -> bool:
         """Whether `test` may be run when `done` is what has been done."""
@@ -260,13 +263,13 @@ class Grouped:
         return unfolded
 
 
-def observe_then_commit(
-    name: str,
+def DiagnosticProblem(
     states: tuple[str, ...],
-    *,
-    tests: tuple[Test, ...],
-    commits: tuple[Commit, ...],
     prior: Array | None = None,
+    tests: tuple[Test, ...] = (),
+    decisions: tuple[Decision, ...] = (),
+    *,
+    name: str = "problem",
     subtypes: Mapping[str, tuple[str, ...]] | None = None,
     about_diagnosis: bool = False,
     price: float | None = None,
@@ -275,11 +278,11 @@ def observe_then_commit(
     note: str = "",
     spec: str = "",
     details: dict[str, Any] | None = None,
-    first_prices: Mapping[str, float] | None = None,
-    most_tests: int | None = None,
+    groups: Mapping[str, float] | None = None,
+    max_tests: int | None = None,
     budget: float | None = None,
     parts: tuple[Test, ...] = (),
-) -> Problem:
+) -> POMDP:
     """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default.
 
     subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
@@ -287,14 +290,14 @@ def observe_then_commit(
     about those of `states`, not about subtypes. price: what a nat of it is worth, where the model says so. parts: tests
     that are to be had in panels only (see `panel`).
     """
-    if not commits:
+    if not decisions:
         raise ProblemError(f"'{name}' must have at least one commit", field=("commits",), code="no-decisions")
-    menu = FlatMenu(tuple(tests), tuple(commits), first_prices or {}, most_tests, budget, tuple(parts))
+    menu = FlatMenu(tuple(tests), tuple(decisions), groups or {}, max_tests, budget, tuple(parts))
     _check_rules(name, menu)
     grouped = Grouped(tuple(states), _known_subtypes(name, tuple(states), subtypes or {}))
     hidden = grouped.states
     belief = np.full(len(hidden), 1.0 / max(len(hidden), 1)) if prior is None else np.asarray(prior, dtype=float)
-    problem = Problem(
+    problem = POMDP(
         name=name,
         factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of, about_diagnosis=about_diagnosis),),
         start=Done(),

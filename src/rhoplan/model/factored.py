@@ -22,9 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import Field, ProblemError
-from rhoplan.model.pomdp import END, ROW_SUM_TOLERANCE, Action, Array, Factor, Ids, Problem, Visible
-from rhoplan.model.transitions import (
+from rhoplan.belief_math.transitions import (
     Transition,
     canonical,
     entries,
@@ -38,6 +36,8 @@ from rhoplan.model.transitions import (
     row_sums,
     shapes,
 )
+from rhoplan.errors import Field, ProblemError
+from rhoplan.model.pomdp import END, POMDP, ROW_SUM_TOLERANCE, Action, Array, Factor, Ids, Observable
 from rhoplan.model.validate import check_problem
 
 MOST_STATES = 20_000
@@ -51,7 +51,7 @@ DONE = "done"
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class LocalModel:
     """What an action does with the hidden `factors` (names), together.
 
     reward: what it pays by state (S,), by state and outcome (S, O), or by outcome, state and state after it (O, S, S).
@@ -79,15 +79,15 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class PartedAction:
+class FactoredAction:
     """An action with parts. reward: what it pays whatever is hidden (a cost is negative).
 
     leads_to: one visible state, or one for each of `outcomes`; END stops the episode.
     """
 
     name: str
-    leads_to: tuple[Visible, ...]
-    parts: tuple[Part, ...] = ()
+    leads_to: tuple[Observable, ...]
+    parts: tuple[LocalModel, ...] = ()
     reward: float = 0.0
 
     @property
@@ -98,7 +98,7 @@ class PartedAction:
 
     @property
     def ends_episode(self) -> bool:
-        return all(visible is END for visible in self.leads_to)
+        return all(observable is END for observable in self.leads_to)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,22 +113,22 @@ class JointPrior:
 class TableMenu:
     """A menu written out: the actions of every visible state."""
 
-    actions: Mapping[Visible, tuple[Action, ...]]
+    actions: Mapping[Observable, tuple[Action, ...]]
 
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        return self.actions[visible]
+    def __call__(self, observable: Observable) -> tuple[Action, ...]:
+        return self.actions[observable]
 
 
-def joined_problem(
+def FactoredProblem(
     name: str,
     factors: Sequence[Factor],
     *,
-    start: Visible,
-    menus: Mapping[Visible, Sequence[PartedAction]],
+    start: Observable,
+    menus: Mapping[Observable, Sequence[FactoredAction]],
     joint: Sequence[JointPrior] = (),
-    passive: Sequence[Part] = (),
+    passive: Sequence[LocalModel] = (),
     **settings: Any,
-) -> Problem:
+) -> POMDP:
     """The problem with these hidden factors, and in each visible state the actions of `menus`.
 
     passive: changes that happen at every action. settings: the other fields of Problem.
@@ -137,9 +137,9 @@ def joined_problem(
     actions = [action for menu in menus.values() for action in menu]
     check_parts(factors, joint, changing, actions)
     compiler = _Compiler(factors, joint, changing, actions)
-    found = {visible: tuple(compiler.action(action) for action in menu) for visible, menu in menus.items()}
+    found = {observable: tuple(compiler.action(action) for action in menu) for observable, menu in menus.items()}
     blocks = tuple(block.factor for block in compiler.blocks)
-    problem = Problem(name, blocks, start, TableMenu(found), **settings)
+    problem = POMDP(name, blocks, start, TableMenu(found), **settings)
     check_problem(problem)
     return problem
 
@@ -231,8 +231,8 @@ class _Compiler:
         self,
         factors: Sequence[Factor],
         joint: Sequence[JointPrior],
-        passive: tuple[Part, ...],
-        actions: Iterable[PartedAction],
+        passive: tuple[LocalModel, ...],
+        actions: Iterable[FactoredAction],
     ) -> None:
         self.passive = passive
         touched = {frozenset(self._scope(action)) for action in actions}
@@ -247,7 +247,7 @@ class _Compiler:
             self._home.update(dict.fromkeys(names, block))
         self._known: dict[tuple[Any, ...], Action] = {}
 
-    def action(self, action: PartedAction) -> Action:
+    def action(self, action: FactoredAction) -> Action:
         """`action` on its block. Numbers are computed once for actions with the same parts."""
         ends = action.ends_episode
         key = (*map(id, action.parts), action.reward, ends)
@@ -259,11 +259,11 @@ class _Compiler:
             action.name, made.reward, made.likelihood, outcomes, leads_to, made.factor, made.transition, made.pays
         )
 
-    def _scope(self, action: PartedAction) -> list[str]:
+    def _scope(self, action: FactoredAction) -> list[str]:
         parts = (*action.parts, *(() if action.ends_episode else self.passive))
         return [name for part in parts for name in part.factors]
 
-    def _compiled(self, action: PartedAction, passive: tuple[Part, ...]) -> Action:
+    def _compiled(self, action: FactoredAction, passive: tuple[LocalModel, ...]) -> Action:
         scope = self._scope(action)
         block = self._home[scope[0]] if scope else self.blocks[0]
         parts, outcomes = action.parts, action.outcomes
@@ -299,7 +299,7 @@ Ways = tuple[Ids, Ids, Array]
 """State before, state after and probability (E,) of every change."""
 
 
-def _mean(part: Part) -> Array:
+def _mean(part: LocalModel) -> Array:
     """What `part` pays on average, (S,), given the state before."""
     assert part.reward is not None
     if part.reward_axes == 1:
@@ -310,7 +310,7 @@ def _mean(part: Part) -> Array:
     return mean_payment(likelihood, part.change, part.reward)
 
 
-def _likelihood(block: _Block, parts: tuple[Part, ...]) -> Array:
+def _likelihood(block: _Block, parts: tuple[LocalModel, ...]) -> Array:
     shown = [part for part in parts if part.likelihood is not None]
     result = np.ones((block.states, 1))
     for part in shown:
@@ -321,7 +321,7 @@ def _likelihood(block: _Block, parts: tuple[Part, ...]) -> Array:
     return result / result.sum(axis=1, keepdims=True) if len(shown) > 1 else result
 
 
-def _ways(block: _Block, changing: list[tuple[Part, int]], passive: tuple[Part, ...]) -> Ways:
+def _ways(block: _Block, changing: list[tuple[LocalModel, int]], passive: tuple[LocalModel, ...]) -> Ways:
     """How the block changes where parts have these outcomes; passive changes come last."""
     before = after = np.arange(block.states)
     chance = np.ones(block.states)
@@ -349,7 +349,7 @@ def _table(states: int, outcomes: list[tuple[Ids, Ids, Array]], *, deep: bool) -
     return from_entries(shape, rows, after, values)
 
 
-def _pays(block: _Block, action: PartedAction, which: Ids, ways: list[Ways] | None) -> Transition | None:
+def _pays(block: _Block, action: FactoredAction, which: Ids, ways: list[Ways] | None) -> Transition | None:
     """What is paid, where that depends on more than the state before."""
     paying = [(place, part) for place, part in enumerate(action.parts) if part.reward is not None]
     deepest = max([part.reward_axes for _, part in paying], default=1)
@@ -384,8 +384,8 @@ def combined(states: Iterable[Sequence[str]]) -> tuple[str, ...]:
 def check_parts(
     factors: Sequence[Factor],
     joint: Sequence[JointPrior],
-    passive: Sequence[Part],
-    actions: Iterable[PartedAction],
+    passive: Sequence[LocalModel],
+    actions: Iterable[FactoredAction],
 ) -> None:
     """Raise ProblemError unless every name is a factor's, every table has its shape, and nothing is said twice."""
     sizes = {factor.name: len(factor.states) for factor in factors}
@@ -434,7 +434,7 @@ def check_parts(
             )
 
 
-def _check_part(label: str, part: Part, sizes: Mapping[str, int], field: Field) -> None:
+def _check_part(label: str, part: LocalModel, sizes: Mapping[str, int], field: Field) -> None:
     _check_once(f"factors of {label}", [(name,) for name in part.factors], sizes, field)
     states, outcomes = _count(part.factors, sizes), max(len(part.outcomes), 1)
     whose = f"{label} on {', '.join(part.factors)}"

@@ -14,20 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import numbers
 from rhoplan.errors import ProblemError
 from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.pomdp import END, Action, CachedMenu, Menu, Problem, Visible
-from rhoplan.model.transitions import numbers
+from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Menu, Observable
 
 
 class Left(NamedTuple):
     """Where one is, with so many actions left."""
 
     actions: int
-    visible: Visible
+    observable: Observable
 
 
-def with_horizon(problem: Problem, actions: int) -> Problem:
+def with_horizon(problem: POMDP, actions: int) -> POMDP:
     """`problem` with so many actions, and after them one that ends, where there is one. A first look is not counted.
 
     Rules and leaf, which know nothing of that, are left out.
@@ -47,16 +47,16 @@ def with_horizon(problem: Problem, actions: int) -> Problem:
     )
 
 
-def horizon_of(problem: Problem) -> int | None:
+def horizon_of(problem: POMDP) -> int | None:
     """After how many actions `with_horizon` cut `problem` off; None where it did not."""
     return problem.start.actions - problem.looks_first if isinstance(problem.start, Left) else None
 
 
-def without_horizon(problem: Problem) -> Problem:
+def without_horizon(problem: POMDP) -> POMDP:
     """What `with_horizon` made `problem` of, but for rules, leaf and cap; others as they are."""
     if not (isinstance(problem.start, Left) and isinstance(problem.menu, LimitedMenu)):
         return problem
-    return replace(problem, start=problem.start.visible, menu=problem.menu.menu)
+    return replace(problem, start=problem.start.observable, menu=problem.menu.menu)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,34 +65,34 @@ class LimitedMenu(CachedMenu):
 
     menu: Menu
 
-    def build(self, visible: Left) -> tuple[Action, ...]:
-        if not visible.actions:
-            return self._ending(visible.visible)
-        return tuple(self._limited(action, visible.actions - 1) for action in self.menu(visible.visible))
+    def build(self, observable: Left) -> tuple[Action, ...]:
+        if not observable.actions:
+            return self._ending(observable.observable)
+        return tuple(self._limited(action, observable.actions - 1) for action in self.menu(observable.observable))
 
     def _limited(self, action: Action, left: int) -> Action:
         """`action`, after which so many are left."""
         leads_to = tuple(self._after(left, place) for place in action.leads_to)
         return replace(action, leads_to=leads_to, is_last=not action.ends_episode and set(leads_to) == {END})
 
-    def _ending(self, place: Visible) -> tuple[Action, ...]:
+    def _ending(self, place: Observable) -> tuple[Action, ...]:
         return tuple(action for action in self.menu(place) if action.ends_episode)
 
-    def _after(self, left: int, place: Visible) -> Visible:
+    def _after(self, left: int, place: Observable) -> Observable:
         return END if place is END or not (left or self._ending(place)) else Left(left, place)
 
 
-def is_endless(problem: Problem) -> bool:
+def is_endless(problem: POMDP) -> bool:
     """Whether no action within reach (MOST_MENUS) can end an episode."""
     return not any(END in action.leads_to for _, actions in problem.menus() for action in actions)
 
 
-def has_commits(problem: Problem) -> bool:
+def has_commits(problem: POMDP) -> bool:
     """Whether some action within reach (MOST_MENUS) ends the episode whatever its outcome, horizons aside."""
     return any(action.ends_episode for _, actions in without_horizon(problem).menus() for action in actions)
 
 
-def largest_payment(problem: Problem) -> float:
+def largest_payment(problem: POMDP) -> float:
     """The largest that one action can pay or cost; infinite where there are too many menus to look at them all."""
     largest, count = 0.0, 0
     for _, actions in problem.menus(MOST_MENUS + 1):
@@ -103,7 +103,7 @@ def largest_payment(problem: Problem) -> float:
     return largest if count <= MOST_MENUS else np.inf
 
 
-def cut_off_worth(problem: Problem, share: float, cap: int, *, bonus: float = 0.0) -> float:
+def cut_off_worth(problem: POMDP, share: float, cap: int, *, bonus: float = 0.0) -> float:
     """What the `share` of cases that is cut off after `cap` steps could still add to, or take from, the discounted
     reward; NaN where that has no bound. bonus: the most that an action may be worth beside what it pays."""
     if share <= 0:

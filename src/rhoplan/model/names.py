@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 from rhoplan.errors import LimitError, ProblemError
 
 if TYPE_CHECKING:
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 MOST_MENUS_LISTED = 100_000
 """Observable states that are visited to list names."""
 
 
-def short_repr(problem: Problem) -> str:
+def short_repr(problem: POMDP) -> str:
     """Name and number of hidden states, for one line."""
     sizes = " x ".join(str(len(factor.states)) for factor in problem.factors)
     return f"Problem({problem.name!r}, {sizes} hidden states)"
 
 
-def state_names(problem: Problem) -> tuple[str, ...]:
+def state_names(problem: POMDP) -> tuple[str, ...]:
     """Names of the states of the hidden factor; ProblemError if there are several factors."""
     if len(problem.factors) > 1:
         raise ProblemError(
@@ -30,7 +30,7 @@ def state_names(problem: Problem) -> tuple[str, ...]:
     return problem.factors[0].states
 
 
-def action_and_observation_names(problem: Problem) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def action_and_observation_names(problem: POMDP) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of all actions, and of all observations of actions that do not end the episode, each once.
 
     Visits every observable state, from the initial one on.

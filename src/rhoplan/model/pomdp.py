@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
-from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.names import action_and_observation_names, short_repr, state_names
-from rhoplan.model.transitions import (
+from rhoplan.belief_math.transitions import (
     Array as Array,
 )
-from rhoplan.model.transitions import (
+from rhoplan.belief_math.transitions import (
     Ids as Ids,
 )
-from rhoplan.model.transitions import (
+from rhoplan.belief_math.transitions import (
     Payments,
     Transition,
     Ways,
@@ -36,13 +33,16 @@ from rhoplan.model.transitions import (
     numbers,
     payments,
 )
+from rhoplan.errors import ProblemError
+from rhoplan.model.limits import MOST_MENUS
+from rhoplan.model.names import action_and_observation_names, short_repr, state_names
 
 if TYPE_CHECKING:
-    from rhoplan.belief.belief import Belief, Evidence
+    from rhoplan.model.belief import Belief, Evidence
     from rhoplan.model.diagnostic import FlatMenu
     from rhoplan.model.tally import Tally
 
-Visible: TypeAlias = Hashable
+Observable: TypeAlias = Hashable
 
 ROW_SUM_TOLERANCE = 1e-9
 """How far a probability row may be from summing to 1: wider than rounding of decimals, narrower than any typo."""
@@ -159,7 +159,7 @@ class Action:
     reward: Array
     likelihood: Array
     outcomes: tuple[str, ...]
-    leads_to: tuple[Visible, ...]
+    leads_to: tuple[Observable, ...]
     factor: int = 0
     transition: Transition | None = None
     pays: Transition | None = None
@@ -171,14 +171,14 @@ class Action:
                 object.__setattr__(self, name, canonical(table))
 
     @classmethod
-    def from_ways(cls, name: str, ways: Ways, outcomes: tuple[str, ...], leads_to: tuple[Visible, ...]) -> Action:
+    def from_ways(cls, name: str, ways: Ways, outcomes: tuple[str, ...], leads_to: tuple[Observable, ...]) -> Action:
         """The action with a joint distribution of observation, next state and payment."""
         reward, pays = ways.reward_and_pays
         return cls(name, reward, ways.likelihood, outcomes, leads_to, transition=ways.transition, pays=pays)
 
     @cached_property
     def ends_episode(self) -> bool:
-        return all(visible is END for visible in self.leads_to) and not self.is_last
+        return all(observable is END for observable in self.leads_to) and not self.is_last
 
     @cached_property
     def same_reward(self) -> float | None:
@@ -230,18 +230,18 @@ class Action:
 class CachedMenu:
     """A menu that is built once per visible state: subclasses say how in `build`."""
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
+    def build(self, observable: Any) -> tuple[Action, ...]:
         """The actions available in `visible`."""
         raise NotImplementedError
 
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        known = self._menus.get(visible)
+    def __call__(self, observable: Observable) -> tuple[Action, ...]:
+        known = self._menus.get(observable)
         if known is None:
-            known = self._menus[visible] = self.build(visible)
+            known = self._menus[observable] = self.build(observable)
         return known
 
     @cached_property
-    def _menus(self) -> dict[Visible, tuple[Action, ...]]:
+    def _menus(self) -> dict[Observable, tuple[Action, ...]]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -258,18 +258,18 @@ class FixedMenu:
 
     actions: tuple[Action, ...]
 
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
+    def __call__(self, observable: Observable) -> tuple[Action, ...]:
         return self.actions
 
 
-Menu: TypeAlias = Callable[[Visible], tuple[Action, ...]]
+Menu: TypeAlias = Callable[[Observable], tuple[Action, ...]]
 Rule: TypeAlias = Callable[..., str]
 """An agent that does not plan: problem, situation and weight to the name of an action."""
-Leaf: TypeAlias = Callable[[Sequence[Visible], tuple[Array, ...]], Array]
+Leaf: TypeAlias = Callable[[Sequence[Observable], tuple[Array, ...]], Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Problem:
+class POMDP:
     """A decision problem under partial observability whose tests can be planned.
 
     menu: the actions available in a visible state, always the same tuple for the same state.
@@ -282,7 +282,7 @@ class Problem:
 
     name: str
     factors: tuple[Factor, ...]
-    start: Visible
+    start: Observable
     menu: Menu
     unit: str = "points"
     leaf: Leaf | None = None
@@ -344,19 +344,19 @@ class Problem:
             )
         return self.listed
 
-    def menus(self, most: int = MOST_MENUS) -> Iterator[tuple[Visible, tuple[Action, ...]]]:
+    def menus(self, most: int = MOST_MENUS) -> Iterator[tuple[Observable, tuple[Action, ...]]]:
         """Visible states with their menus, the nearest to the start first. Those of lists are all made of one."""
         if self.listed is not None:
             yield self.start, self.listed.everything
             return
-        seen: set[Visible] = {self.start}
+        seen: set[Observable] = {self.start}
         waiting = deque(seen)
         for _ in range(most):
             if not waiting:
                 return
-            visible = waiting.popleft()
-            actions = self.menu(visible)
-            yield visible, actions
+            observable = waiting.popleft()
+            actions = self.menu(observable)
+            yield observable, actions
             for following in (after for action in actions for after in action.leads_to):
                 if following is not END and following not in seen:
                     seen.add(following)
@@ -368,7 +368,7 @@ class Problem:
         prior: an array or a mapping of states to probabilities, with several factors by factor; else the problem's own.
         An observation "?" was lost: its action was taken, and the belief stays as it was.
         """
-        from rhoplan.belief.belief import make_belief
+        from rhoplan.model.belief import make_belief
 
         return make_belief(self, prior, given)
 

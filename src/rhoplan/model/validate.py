@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.errors import Field, ProblemError
-from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
-from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Action, Array, Factor, Problem, subtype
-from rhoplan.model.transitions import (
+from rhoplan.belief_math.transitions import (
     Transition,
     has_observation_axis,
     is_by_outcome,
@@ -16,9 +13,12 @@ from rhoplan.model.transitions import (
     row_sums,
     shapes,
 )
+from rhoplan.errors import Field, ProblemError
+from rhoplan.model.limits import LARGEST_REWARD, MOST_MENUS
+from rhoplan.model.pomdp import POMDP, ROW_SUM_TOLERANCE, Action, Array, Factor, subtype
 
 
-def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
+def check_problem(problem: POMDP, *, most: int = MOST_MENUS) -> None:
     """Raise ProblemError unless priors, likelihoods, rewards, transitions and names of `problem` are sound.
 
     Menus are looked at outwards from the start, `most` of them: where there are more, a fault far away is not found.
@@ -31,7 +31,7 @@ def check_problem(problem: Problem, *, most: int = MOST_MENUS) -> None:
         raise
 
 
-def _check(problem: Problem, most: int) -> None:
+def _check(problem: POMDP, most: int) -> None:
     if not problem.factors:
         raise ProblemError(
             f"'{problem.name}' must have at least one hidden factor", field=("factors",), code="no-factors"
@@ -64,21 +64,21 @@ def _check(problem: Problem, most: int) -> None:
     if problem.looks_first:
         _check_first_look(problem)
     sound: set[tuple[int, int, int]] = set()
-    for visible, actions in problem.menus(most):
-        where = "" if visible == problem.start else f" in visible state {visible!r}"
+    for observable, actions in problem.menus(most):
+        where = "" if observable == problem.start else f" in visible state {observable!r}"
         names = tuple(action.name for action in actions)
         _check_names(f"actions of '{problem.name}'{where}", names, ("actions",))
         for action in actions:
             _check_action(problem, action, where, sound)
 
 
-def checked(problem: Problem) -> Problem:
+def checked(problem: POMDP) -> POMDP:
     """`problem`, if it is sound."""
     check_problem(problem)
     return problem
 
 
-def _check_first_look(problem: Problem) -> None:
+def _check_first_look(problem: POMDP) -> None:
     first = problem.menu(problem.start)
     looks = [one for one in first if not one.reward.any() and one.pays is None and one.preserves_hidden_state]
     if len(first) != 1 or not looks or looks[0].ends_episode or problem.start in looks[0].leads_to:
@@ -90,7 +90,7 @@ def _check_first_look(problem: Problem) -> None:
         )
 
 
-def _check_action(problem: Problem, action: Action, where: str, sound: set[tuple[int, int, int]]) -> None:
+def _check_action(problem: POMDP, action: Action, where: str, sound: set[tuple[int, int, int]]) -> None:
     """`sound`: likelihoods found to be so, which many actions may share, with their factors and how many outcomes."""
     place: Field = ("actions", action.name)
     if not 0 <= action.factor < len(problem.factors):

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import is_by_outcome, permuted
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import Action, CachedMenu, Ids, Problem, Visible
-from rhoplan.model.transitions import is_by_outcome, permuted
+from rhoplan.model.pomdp import POMDP, Action, CachedMenu, Ids, Observable
 
 
-def in_names_of(problem: Problem, world: Problem) -> Problem:
+def in_names_of(problem: POMDP, world: POMDP) -> POMDP:
     """`world` with the names of `problem` in their order: its states, the actions on its menus, their observations.
 
     ProblemError where something that the agent can do or see has no counterpart; menus are compared when they are met.
@@ -40,13 +40,13 @@ def in_names_of(problem: Problem, world: Problem) -> Problem:
 class TranslatedMenu(CachedMenu):
     """The world's numbers on the agent's menus. orders: where each of the agent's states is among the world's."""
 
-    problem: Problem
-    world: Problem
+    problem: POMDP
+    world: POMDP
     orders: tuple[Ids, ...]
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        theirs = counterparts(self.problem, self.world, visible)
-        return tuple(self._translated(action, theirs[action.name]) for action in self.problem.menu(visible))
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        theirs = counterparts(self.problem, self.world, observable)
+        return tuple(self._translated(action, theirs[action.name]) for action in self.problem.menu(observable))
 
     def _translated(self, mine: Action, other: Action) -> Action:
         order = self.orders[mine.factor]
@@ -60,16 +60,16 @@ class TranslatedMenu(CachedMenu):
         return replace(mine, reward=other.reward[order], likelihood=likelihood, transition=change, pays=pays)
 
 
-def counterparts(problem: Problem, world: Problem, visible: Visible) -> dict[str, Action]:
+def counterparts(problem: POMDP, world: POMDP, observable: Observable) -> dict[str, Action]:
     """The world's actions in `visible` by name; ProblemError if one that `problem` offers there is missing."""
     if world is not problem:
-        check_menu(problem, world, visible)
+        check_menu(problem, world, observable)
     # The agent's rules say which tests are available; the world says what they cost and show.
     offered = world.menu if world is problem else getattr(world.menu, "whatever", world.menu)
-    return {action.name: action for action in offered(visible)}
+    return {action.name: action for action in offered(observable)}
 
 
-def check_world(problem: Problem, world: Problem) -> None:
+def check_world(problem: POMDP, world: POMDP) -> None:
     """Raise ProblemError unless an agent whose model is `problem` can begin in `world`.
 
     `check_menu` checks the menus that are met later.
@@ -92,17 +92,17 @@ def check_world(problem: Problem, world: Problem) -> None:
     check_menu(problem, world, problem.start)
 
 
-def check_menu(problem: Problem, world: Problem, visible: Visible) -> None:
+def check_menu(problem: POMDP, world: POMDP, observable: Observable) -> None:
     """Raise ProblemError unless `world` offers in `visible` what `problem` offers there, leading to the same places.
 
     Where tests and terminal actions are listed, `check_world` has looked at everything that any menu can offer.
     """
     if problem.listed is not None:
         return
-    where = f" in visible state {visible!r}"
-    theirs = {action.name: action for action in world.menu(visible)}
-    _check_actions(world, problem.menu(visible), theirs.values(), where)
-    for action in problem.menu(visible):
+    where = f" in visible state {observable!r}"
+    theirs = {action.name: action for action in world.menu(observable)}
+    _check_actions(world, problem.menu(observable), theirs.values(), where)
+    for action in problem.menu(observable):
         other = theirs[action.name]
         if other.factor != action.factor:
             factor = problem.factors[action.factor].name
@@ -116,11 +116,11 @@ def check_menu(problem: Problem, world: Problem, visible: Visible) -> None:
             )
 
 
-def _targets(action: Action) -> dict[str, Visible]:
+def _targets(action: Action) -> dict[str, Observable]:
     return dict(zip(action.outcomes, action.leads_to, strict=True))
 
 
-def _check_factors(problem: Problem, world: Problem) -> None:
+def _check_factors(problem: POMDP, world: POMDP) -> None:
     names = [factor.name for factor in problem.factors]
     if names != [factor.name for factor in world.factors]:
         raise _fault(f"world '{world.name}' must have the hidden factors of '{problem.name}': {_listed(names)}")
@@ -132,7 +132,7 @@ def _check_factors(problem: Problem, world: Problem) -> None:
             )
 
 
-def _check_actions(world: Problem, mine: Iterable[Action], theirs: Iterable[Action], where: str = "") -> None:
+def _check_actions(world: POMDP, mine: Iterable[Action], theirs: Iterable[Action], where: str = "") -> None:
     known = {action.name: sorted(action.outcomes) for action in theirs}
     for action in mine:
         if known.get(action.name) != sorted(action.outcomes):
@@ -140,7 +140,7 @@ def _check_actions(world: Problem, mine: Iterable[Action], theirs: Iterable[Acti
             raise _fault(f"world '{world.name}' must have {action.kind} '{action.name}'{outcomes}{where}")
 
 
-def _check_rules(problem: Problem, world: Problem) -> None:
+def _check_rules(problem: POMDP, world: POMDP) -> None:
     """Groups, orders and caps are the same, and what the model repeats can be repeated."""
     if world.flat.rules != problem.flat.rules:
         raise _fault(f"world '{world.name}' must have the rules of '{problem.name}' on groups, orders and caps")

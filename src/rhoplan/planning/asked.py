@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError
 from rhoplan.files import replacing
 from rhoplan.model.horizon import horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import Situation
 
 MANY_FORMAT = "rhoplan-many-policy-1"
 """How a file begins that holds a plan of method many; here, so that reading other files does not load its kernels."""
@@ -61,24 +61,24 @@ def seal(told: dict[str, Any], arrays: dict[str, Any]) -> str:
     return found.hexdigest()
 
 
-def spelt(visible: object) -> str:
+def spelt(observable: object) -> str:
     """A visible state as `repr` writes it, but with the members of sets in an order: `repr` writes strings in that in
     which they are hashed, which is another one in every process."""
-    if isinstance(visible, frozenset) and visible:
-        members = sorted(map(spelt, visible), key=lambda member: (len(member), member))
+    if isinstance(observable, frozenset) and observable:
+        members = sorted(map(spelt, observable), key=lambda member: (len(member), member))
         return f"frozenset({{{', '.join(members)}}})"
-    names: tuple[str, ...] | None = getattr(visible, "_fields", None) if isinstance(visible, tuple) else None
-    if is_dataclass(visible) and not isinstance(visible, type):
-        names = tuple(part.name for part in fields(visible) if part.repr)
+    names: tuple[str, ...] | None = getattr(observable, "_fields", None) if isinstance(observable, tuple) else None
+    if is_dataclass(observable) and not isinstance(observable, type):
+        names = tuple(part.name for part in fields(observable) if part.repr)
     if names is not None:
-        inside = (f"{name}={spelt(getattr(visible, name))}" for name in names)
-        return f"{type(visible).__qualname__}({', '.join(inside)})"
-    if isinstance(visible, tuple):
-        return f"({', '.join(map(spelt, visible))}{',' * (len(visible) == 1)})"
-    return repr(visible)
+        inside = (f"{name}={spelt(getattr(observable, name))}" for name in names)
+        return f"{type(observable).__qualname__}({', '.join(inside)})"
+    if isinstance(observable, tuple):
+        return f"({', '.join(map(spelt, observable))}{',' * (len(observable) == 1)})"
+    return repr(observable)
 
 
-def check_about_states(problem: Problem, weight: float, who: str) -> None:
+def check_about_states(problem: POMDP, weight: float, who: str) -> None:
     """Refuse information about diagnoses to those who reckon it about states only."""
     if weight and any(factor.about_diagnosis and factor.diagnosis_of for factor in problem.factors):
         raise AgentError(
@@ -99,7 +99,7 @@ def unbeaten(bounds: dict[str, tuple[float, float]]) -> str | None:
 class BoundedPolicy:
     """A policy for `origin` that bounds what every action is worth; a rule that agents can follow."""
 
-    origin: Problem
+    origin: POMDP
     settings: Asked
 
     def action(self, situation: Situation) -> str:
@@ -118,7 +118,7 @@ class BoundedPolicy:
         """The action that no other can beat in `situation`, where the bounds prove it."""
         return unbeaten(self.actions(situation))
 
-    def __call__(self, problem: Problem, situation: Situation, weight: float) -> str:
+    def __call__(self, problem: POMDP, situation: Situation, weight: float) -> str:
         """As a rule of a problem."""
         return self.action(situation)
 

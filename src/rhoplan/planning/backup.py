@@ -117,8 +117,8 @@ class LayerValues:
     def _leaf_values(self, nodes: Ids) -> tuple[Array, Array]:
         graph = self.graph
         if self.leaf is not None:
-            visibles = [graph.table.visibles[number] for number in graph.observable[nodes].tolist()]
-            value = self.leaf(visibles, tuple(graph.beliefs(nodes, factor) for factor in range(len(graph.sets))))
+            observables = [graph.table.observables[number] for number in graph.observable[nodes].tolist()]
+            value = self.leaf(observables, tuple(graph.beliefs(nodes, factor) for factor in range(len(graph.sets))))
             return value, np.abs(value)
         value, absolute = np.zeros((2, len(nodes)))
         if not self.terminal_rewards:

@@ -20,14 +20,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.information import entropy
-from rhoplan.belief.situation import UNKNOWN, observe_all
+from rhoplan.belief_math.information import entropy
 from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import spans
 from rhoplan.graph.ties import first_best
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Array, Factor, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Factor, Ids
+from rhoplan.model.situation import UNKNOWN, observe_all
 
 MOST_NODES = 100_000
 """Nodes that a tree may have."""
@@ -51,12 +51,12 @@ class ParameterBatch:
     payoff: Array
 
     @staticmethod
-    def of(problem: Problem, count: int = 1) -> ParameterBatch:
+    def of(problem: POMDP, count: int = 1) -> ParameterBatch:
         """`count` versions with the numbers of `problem`, to be changed."""
         return ParameterBatch.stacked([problem] * count)
 
     @staticmethod
-    def stacked(problems: Sequence[Problem]) -> ParameterBatch:
+    def stacked(problems: Sequence[POMDP]) -> ParameterBatch:
         """The numbers of each of `problems`."""
         menus = [problem.flat for problem in problems]
         first = [[menu.first_prices.get(test.group, 0.0) for test in menu.tests] for menu in menus]
@@ -105,7 +105,7 @@ class DecisionTree:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         given: Sequence[tuple[str, str]],
         horizon: int,
         *,
@@ -118,7 +118,7 @@ class DecisionTree:
         graph = BeliefGraph(replace(generic, menu=generic.flat.without(left_out)), budget=Budget(nodes=MOST_NODES))
         start = observe_all(generic, given)
         # Where the tree begins only the tests done matter: after long evidence beliefs would be all but certain.
-        self.root = int(graph.nodes([start.visible], (generic.prior[None],))[0])
+        self.root = int(graph.nodes([start.observable], (generic.prior[None],))[0])
         self.layers = [np.array([self.root])]
         for _ in range(horizon):
             graph.expand(self.layers[-1])
@@ -165,8 +165,8 @@ class DecisionTree:
         actions, back = np.unique(arcs.action[tests], return_inverse=True)
         number = [places[graph.table.actions[action].name] for action in actions.tolist()]
         self.test = np.array(number, dtype=np.int64)[back]
-        visibles, seen = np.unique(graph.observable[self.arc_node], return_inverse=True)
-        paid = [_paid(graph.table.visibles[visible]) for visible in visibles.tolist()]
+        observables, seen = np.unique(graph.observable[self.arc_node], return_inverse=True)
+        paid = [_paid(graph.table.observables[observable]) for observable in observables.tolist()]
         self.opens = np.array(
             [self._tests[test].group not in paid[place] for test, place in zip(self.test, seen, strict=True)],
             dtype=float,
@@ -221,13 +221,13 @@ class DecisionTree:
 
     # -- budgets --------------------------------------------------------------------------------------------------
 
-    def over_budget(self, problems: Sequence[Problem]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def over_budget(self, problems: Sequence[POMDP]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether the cost of `given` (K,), and that up to and with each arc (K, M), is beyond the version's budget."""
         bought = self._bought
         arcs = bought[self.arc_node] + self._purchases(self.test, self.opens)
         return self._over(problems, bought[[self.root]])[:, 0], self._over(problems, arcs)
 
-    def _over(self, problems: Sequence[Problem], bought: Ids) -> NDArray[np.bool_]:
+    def _over(self, problems: Sequence[POMDP], bought: Ids) -> NDArray[np.bool_]:
         """In minor units, which floats add exactly up to 2^53."""
         menus = [problem.flat for problem in problems]
         prices = [
@@ -278,7 +278,7 @@ class BatchLookahead:
         weight: float = 0.0,
         discount: float = 1.0,
         terminal_rewards: bool = True,
-        problems: Sequence[Problem] = (),
+        problems: Sequence[POMDP] = (),
     ) -> None:
         self.tree, self.numbers, self.weight = tree, numbers, weight
         self.discount, self.terminal_rewards = discount, terminal_rewards
@@ -399,11 +399,11 @@ class BatchLookahead:
         return result
 
 
-def _paid(visible: object) -> frozenset[str]:
-    return visible.paid if isinstance(visible, Done) else frozenset()
+def _paid(observable: object) -> frozenset[str]:
+    return observable.paid if isinstance(observable, Done) else frozenset()
 
 
-def _likelihoods(problem: Problem) -> Array:
+def _likelihoods(problem: POMDP) -> Array:
     """P(outcome | state) of every test as (T, O, S), with zeros for outcomes that a test does not have."""
     tests = problem.flat.tests
     result = np.zeros((len(tests), max([len(test.outcomes) for test in tests], default=0), len(problem.states)))
@@ -412,7 +412,7 @@ def _likelihoods(problem: Problem) -> Array:
     return result
 
 
-def _generic(problem: Problem, *, prices_vary: bool) -> Problem:
+def _generic(problem: POMDP, *, prices_vary: bool) -> POMDP:
     """`problem` with random numbers, none of them 0, so that different evidence gives different beliefs.
 
     Impossible evidence has nodes, too, with a mass of 0: were it left out, beliefs that are certain would be equal

@@ -23,7 +23,7 @@ from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE, first_best
-from rhoplan.model.pomdp import Action, Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Action, Array, Ids
 from rhoplan.planning.policy import Seed
 
 UNREACHED = -1
@@ -120,7 +120,7 @@ class ConstrainedProblem:
     exceed `budget`; LimitError if even one test does not fit. Costs must not be negative, the discount is not used.
     """
 
-    def __init__(self, problem: Problem, depth: int, *, budget: Budget | None = None) -> None:
+    def __init__(self, problem: POMDP, depth: int, *, budget: Budget | None = None) -> None:
         self.depth = depth if problem.flat.most_tests is None else min(depth, problem.flat.most_tests)
         # Tests are counted in the observable state, so the number of tests left is the same on all paths to a node.
         self.graph = BeliefGraph(self._limited(problem), budget=budget)
@@ -146,7 +146,7 @@ class ConstrainedProblem:
         self._layers = [self._layer(nodes) for nodes in layers[: self.depth] if nodes.size]
         self._beliefs = self.graph.beliefs(np.arange(self.size))
 
-    def _limited(self, problem: Problem) -> Problem:
+    def _limited(self, problem: POMDP) -> POMDP:
         return replace(problem, menu=replace(problem.flat, most_tests=self.depth))
 
     def _layer(self, nodes: Ids) -> _Layer:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import Situation
-from rhoplan.model.pomdp import Problem
+from rhoplan.belief_math.information import information
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import Situation
 
 ROUNDING = 4 * 2.0**-52
 """More than the sum below can be off, as a share of what it is made of."""
 
 
-def looks(problem: Problem, situation: Situation) -> bool:
+def looks(problem: POMDP, situation: Situation) -> bool:
     """Whether all that one can do in `situation` is to look, in no time."""
-    return problem.looks_first and situation.visible == problem.start
+    return problem.looks_first and situation.observable == problem.start
 
 
 def without_delay(
-    problem: Problem, situation: Situation, bounds: tuple[float, float], *, weight: float, discount: float
+    problem: POMDP, situation: Situation, bounds: tuple[float, float], *, weight: float, discount: float
 ) -> tuple[float, float]:
     """`bounds` on the value of a first look in `situation` that was discounted like other actions, as they are."""
     (look,) = problem.menu(problem.start)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Ids, Problem
+from rhoplan.model.pomdp import POMDP, Ids
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, AskedOnGraph, BeliefLike, Policy, PolicyOnGraph
 from rhoplan.planning.policy_file import is_same
@@ -45,7 +45,7 @@ class GraphPolicy(Policy):
 
     objective: Objective
 
-    def __init__(self, problem: Problem, objective: Objective, *, value_kind: str = LOOKAHEAD) -> None:
+    def __init__(self, problem: POMDP, objective: Objective, *, value_kind: str = LOOKAHEAD) -> None:
         self.problem, self.objective, self.value_kind = problem, objective, value_kind
         self._plan: PlanOnGraph | None = None
 
@@ -84,5 +84,5 @@ class GraphPolicy(Policy):
         held = self.belief(belief).situation
         if self._plan is None or self._plan.graph.size > MOST_NODES:
             self._plan = self.plan_on(BeliefGraph(self.problem, budget=Budget(memory=MEMORY)))
-        node = self._plan.graph.nodes([held.visible], tuple(one[None, :] for one in held.beliefs))
+        node = self._plan.graph.nodes([held.observable], tuple(one[None, :] for one in held.beliefs))
         return self._plan, int(node[0])

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
-from rhoplan.model.pomdp import Array, Ids, Leaf, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.graph_policy import LOOKAHEAD, GraphPolicy
 from rhoplan.planning.objective import Objective
@@ -128,7 +128,7 @@ class LookaheadPolicy(GraphPolicy):
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         objective: Objective,
         horizon: int,
         *,

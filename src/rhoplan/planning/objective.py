@@ -14,10 +14,10 @@ from functools import cached_property
 from reprlib import repr as shortened
 from typing import TypeAlias, cast
 
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, WrongKind, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
-from rhoplan.model.pomdp import Action, Array, Problem
+from rhoplan.model.pomdp import POMDP, Action, Array
 from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility, is_utility
 
 BeliefUtility: TypeAlias = "Utility | Callable[[Array, Action], Array]"
@@ -92,7 +92,7 @@ class Objective:
             utility = utility.at(per_nat(weight, self.information_unit))
         return replace(self, information_weight=weight, utility=utility)
 
-    def for_problem(self, problem: Problem) -> Objective:
+    def for_problem(self, problem: POMDP) -> Objective:
         """This objective with the problem's discount where it has none, and its target in the order of the states."""
         utility = self.belief_utility
         if isinstance(utility, TargetBelief):
@@ -137,9 +137,9 @@ class Objective:
         return None if found is None else tuple(map(float, found))
 
 
-def objective_for(problem: Problem, objective: Objective | None) -> Objective:
+def objective_for(problem: POMDP, objective: Objective | None) -> Objective:
     """`objective`, by default reward alone, with the discount of `problem` where it has none."""
-    expect(problem, Problem, "make")
+    expect(problem, POMDP, "make")
     if objective is not None and not isinstance(objective, Objective):
         raise WrongKind(
             f"objective must be an Objective; it is {shortened(objective)}: the objective of an agent is used by "

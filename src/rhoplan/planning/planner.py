@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import Policy
 
@@ -21,5 +21,5 @@ class Planner(ABC):
     samples: ClassVar[bool] = False
 
     @abstractmethod
-    def solve(self, problem: Problem, objective: Objective | None = None) -> Policy:
+    def solve(self, problem: POMDP, objective: Objective | None = None) -> Policy:
         """A policy for `problem` that maximises `objective`, by default the expected reward."""

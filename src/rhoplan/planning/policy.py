@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from rhoplan.belief.belief import Belief, as_belief, names_of
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import Situation, available
+from rhoplan.belief_math.information import information
 from rhoplan.errors import AgentError, EvidenceError, MissingExtra, NotAvailable, in_a_row
 from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.belief import Belief, as_belief, names_of
 from rhoplan.model.horizon import Left
-from rhoplan.model.pomdp import END, Action, Array, Ids, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids
+from rhoplan.model.situation import Situation, available
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -119,7 +119,7 @@ class Policy(ABC):
     is_timed: whether a limit of time may change actions.
     """
 
-    problem: Problem
+    problem: POMDP
     value_kind: str | None = None
     samples: bool = False
     is_timed: bool = False
@@ -187,7 +187,7 @@ class Policy(ABC):
                     f"policy.problem.belief(given=...); this one is of '{belief.problem.name}' without a horizon",
                     field=("belief",),
                 )
-            moved = Situation(Left(start.actions, held.visible), held.beliefs)
+            moved = Situation(Left(start.actions, held.observable), held.beliefs)
             belief = Belief(self.problem, moved)
         found = as_belief(self.problem, belief)
         if found.observable is END:
@@ -227,7 +227,7 @@ class AskedOnGraph:
 class FunctionPolicy(Policy):
     """A policy given by a function from a Belief to the name of an action."""
 
-    def __init__(self, problem: Problem, function: Callable[[Belief], str]) -> None:
+    def __init__(self, problem: POMDP, function: Callable[[Belief], str]) -> None:
         if not callable(function):
             raise AgentError(f"a policy must be a function of the belief; it is {function!r}", field=("policy",))
         self.problem, self.function = problem, function

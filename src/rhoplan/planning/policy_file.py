@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import numbers
 from rhoplan.errors import ProblemError
 from rhoplan.files import replacing
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import Action, Problem
-from rhoplan.model.transitions import numbers
+from rhoplan.model.pomdp import POMDP, Action
 from rhoplan.planning.asked import seal, spelt
 
 
@@ -49,20 +49,20 @@ def read_policy_file(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, arrays
 
 
-def digest_of_problem(problem: Problem) -> str:
+def digest_of_problem(problem: POMDP) -> str:
     """What tells two problems apart: their horizon, priors, and the actions of the observable states near the start."""
     found = hashlib.sha256(f"{horizon_of(problem)} {problem.discount!r}".encode())
     for factor in problem.factors:
         found.update(f"{factor.name} {factor.states}".encode())
         found.update(np.ascontiguousarray(factor.prior).tobytes())
-    for visible, actions in problem.menus():
-        found.update(spelt(visible).encode())
+    for observable, actions in problem.menus():
+        found.update(spelt(observable).encode())
         for action in actions:
             found.update(_digest_of_action(action))
     return found.hexdigest()
 
 
-def is_same(problem: Problem, other: Problem) -> bool:
+def is_same(problem: POMDP, other: POMDP) -> bool:
     """Whether two problems have the same numbers."""
     return problem is other or digest_of_problem(problem) == digest_of_problem(other)
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.belief.belief import Belief
-from rhoplan.belief.information import coupling, entropy
-from rhoplan.belief.situation import available, named_beliefs
+from rhoplan.belief_math.information import coupling, entropy
 from rhoplan.errors import NotAvailable
 from rhoplan.graph.ties import best_first
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import Action
+from rhoplan.model.situation import available, named_beliefs
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, Policy, ValueTerms, frame, html_table

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.graph_policy import LOOKAHEAD, LOWER_BOUND, GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
@@ -105,7 +105,7 @@ class RunOncePolicy(GraphPolicy):
     """The first action of the best plan that a search finds within `seconds`, or a fixed amount of work. memory: bytes
     that one search may take."""
 
-    def __init__(self, problem: Problem, objective: Objective, *, seconds: float | None, memory: float) -> None:
+    def __init__(self, problem: POMDP, objective: Objective, *, seconds: float | None, memory: float) -> None:
         super().__init__(problem, objective, value_kind=LOWER_BOUND)
         self.seconds, self.memory = seconds, memory
 

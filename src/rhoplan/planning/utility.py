@@ -19,7 +19,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from rhoplan.errors import AgentError
-from rhoplan.model.pomdp import Action, Array, Problem
+from rhoplan.model.pomdp import POMDP, Action, Array
 
 
 class Utility(Protocol):
@@ -126,7 +126,7 @@ class TargetBelief(FunctionUtility):
     def at(self, weight: float) -> TargetBelief:
         return self if weight == self.weight else TargetBelief(self._given, weight=weight)
 
-    def for_problem(self, problem: Problem) -> TargetBelief:
+    def for_problem(self, problem: POMDP) -> TargetBelief:
         """The same with the probabilities in the order of the states of `problem`, where it names them."""
         if self.names is None:
             return self

@@ -29,7 +29,7 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError, ProblemError, RhoplanError
 from rhoplan.io.constraints import read_targets
 from rhoplan.io.uncertain import UNCERTAIN
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.batch import DecisionTree
 
 MOST_NODES = 200
@@ -56,7 +56,7 @@ class Report:
     uncertainty: where the model states uncertain numbers.
     """
 
-    problem: Problem
+    problem: POMDP
     agent: BoundAgent
     advice: First
     pathway: Pathway
@@ -75,7 +75,7 @@ class Report:
 
 
 def make_report(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     *,
     seconds: float = 5.0,
@@ -146,7 +146,7 @@ def _made(
     )
 
 
-def check_reportable(problem: Problem) -> None:
+def check_reportable(problem: POMDP) -> None:
     """Raise ProblemError unless a report can be made: one hidden state, tests that leave it alone, then one commit."""
     if problem.listed is not None:
         return
@@ -175,7 +175,7 @@ def _marks(adviser: Adviser) -> dict[str, Part]:
     }
 
 
-def _targets(problem: Problem, agent: BoundAgent) -> tuple[tuple[Edge, ...], Answer | str | None]:
+def _targets(problem: POMDP, agent: BoundAgent) -> tuple[tuple[Edge, ...], Answer | str | None]:
     """Frontiers, and what keeps the targets that stand in the model; nothing where one graph cannot hold all plans,
     unless the model has targets: then pathways have fewer tests, and the section says so."""
     kept = read_targets(problem.details.get("targets") or {}, problem.diagnoses, None)
@@ -201,7 +201,7 @@ def _frontier(plans: Plans, agent: BoundAgent, seconds: float) -> Frontier | Non
         return None
 
 
-def _uncertainty(problem: Problem, agent: BoundAgent, marks: dict[str, Part], progress: Progress) -> Uncertainty | None:
+def _uncertainty(problem: POMDP, agent: BoundAgent, marks: dict[str, Part], progress: Progress) -> Uncertainty | None:
     """What uncertain numbers mean; None where the model states none. A mark says so where that is too much."""
     if UNCERTAIN not in problem.details:
         return None
@@ -213,7 +213,7 @@ def _uncertainty(problem: Problem, agent: BoundAgent, marks: dict[str, Part], pr
         return None
 
 
-def _layout(problem: Problem, agent: BoundAgent) -> DecisionTree | None:
+def _layout(problem: POMDP, agent: BoundAgent) -> DecisionTree | None:
     """What versions of the model are planned on, by bands and by flips; None where they are not planned at once."""
     try:
         return DecisionTree(problem, (), agent.horizon) if plans_versions(problem, agent) else None
@@ -221,7 +221,7 @@ def _layout(problem: Problem, agent: BoundAgent) -> DecisionTree | None:
         return None
 
 
-def _bands(problem: Problem, agent: BoundAgent, seconds: float, layout: DecisionTree | None) -> tuple[Band, ...]:
+def _bands(problem: POMDP, agent: BoundAgent, seconds: float, layout: DecisionTree | None) -> tuple[Band, ...]:
     try:
         return bands(problem, agent, seconds=seconds, layout=layout)
     except LimitError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rhoplan.advice.journal import digest
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.version import __version__
 
 DISCLAIMER = (
@@ -32,7 +32,7 @@ class Origin:
         return [(name, value) for name, value in known if value]
 
 
-def origin_of(problem: Problem, *, author: str = "", date: str = "", command: str = "") -> Origin:
+def origin_of(problem: POMDP, *, author: str = "", date: str = "", command: str = "") -> Origin:
     """Where a page on `problem` comes from; the author is the file's where nobody is named."""
     info = problem.details.get("info")
     written = str(info.get("author", "")) if isinstance(info, dict) else ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from rhoplan.errors import LimitError, NotAvailable, ProblemError
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning import clock
 from rhoplan.present.picture import Picture, drawn
 from rhoplan.present.plots import COLOURS, figure, need_matplotlib
@@ -80,7 +80,7 @@ def _with_bounds(policy: Policy | SolvedPolicy) -> SolvedPolicy:
     return found
 
 
-def check_plot(problem: Problem, path: Path, *, weight: float, discount: float, deadline: float = math.inf) -> None:
+def check_plot(problem: POMDP, path: Path, *, weight: float, discount: float, deadline: float = math.inf) -> None:
     """Refuse what cannot be drawn, before it is solved, as far as that is found out before `deadline`."""
     with clock.loading():
         from rhoplan.planning.certified.pointbased.given import given
@@ -105,7 +105,7 @@ def _check_ending(path: Path) -> None:
         raise ProblemError(f"a drawing must end in {', '.join(ENDINGS)}; it is '{path.name}'", field=("plot",))
 
 
-def _check_states(problem: Problem, states: int) -> None:
+def _check_states(problem: POMDP, states: int) -> None:
     if problem.looks_first:
         raise ProblemError(
             f"a plan is drawn as it is at the start; '{problem.name}' starts with a look, and nothing to choose: save "

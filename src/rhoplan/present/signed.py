@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from rhoplan.advice.journal import digest
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.version import __version__
 
 BEGIN, END = "<!-- rhoplan ", " -->\n"
 
 
-def signed(page: str, problem: Problem, settings: Mapping[str, Any] | None = None) -> str:
+def signed(page: str, problem: POMDP, settings: Mapping[str, Any] | None = None) -> str:
     """`page` with a last line that tells its digest, that of `problem`, and the settings."""
     told = {"version": __version__, "problem": problem.name, "model": digest(problem), "settings": dict(settings or {})}
     text = json.dumps({**told, "sha256": _digest(page, told)}, sort_keys=True)

@@ -8,31 +8,31 @@ import math
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 
-def tiger(*, accuracy: float = 0.85, cost: float = 1.0, right: float = 10.0, wrong: float = -100.0) -> Problem:
+def tiger(*, accuracy: float = 0.85, cost: float = 1.0, right: float = 10.0, wrong: float = -100.0) -> POMDP:
     """A tiger behind one of two doors: listen as often as you like, then open one."""
-    return observe_then_commit(
-        "tiger",
-        ("tiger-left", "tiger-right"),
+    return DiagnosticProblem(
+        name="tiger",
+        states=("tiger-left", "tiger-right"),
         tests=(noisy_label("listen", np.array([0, 1]), accuracy, cost, ("hear-left", "hear-right")),),
-        commits=(
-            Commit("open-left", np.array([wrong, right])),
-            Commit("open-right", np.array([right, wrong])),
+        decisions=(
+            Decision("open-left", np.array([wrong, right])),
+            Decision("open-right", np.array([right, wrong])),
         ),
         horizon=6,
     )
 
 
-def testbed(*, accuracy: float = 0.75, cost: float = 0.1, right: float = 1.0, wrong: float = -1.0) -> Problem:
+def testbed(*, accuracy: float = 0.75, cost: float = 0.1, right: float = 1.0, wrong: float = -1.0) -> POMDP:
     """Two states, one cheap test, mild and symmetric stakes."""
-    return observe_then_commit(
-        "testbed",
-        ("state-0", "state-1"),
+    return DiagnosticProblem(
+        name="testbed",
+        states=("state-0", "state-1"),
         tests=(noisy_label("look", np.array([0, 1]), accuracy, cost, ("see-0", "see-1")),),
-        commits=matching_commits(("commit-0", "commit-1"), right, wrong),
+        decisions=matching_commits(("commit-0", "commit-1"), right, wrong),
         horizon=4,
     )
 
@@ -45,7 +45,7 @@ def diagnosis(
     cost: float = 1.0,
     right: float = 10.0,
     wrong: float = -50.0,
-) -> Problem:
+) -> POMDP:
     """n conditions; test j reports bit j of the condition's number, least significant first; then name one."""
     at_least("n", n, 2)
     bits = math.ceil(math.log2(n))
@@ -56,26 +56,26 @@ def diagnosis(
             field=("k",),
         )
     conditions = np.arange(n)
-    return observe_then_commit(
-        "diagnosis",
-        tuple(f"condition-{i}" for i in conditions),
+    return DiagnosticProblem(
+        name="diagnosis",
+        states=tuple(f"condition-{i}" for i in conditions),
         tests=tuple(noisy_label(f"test-{j}", (conditions >> j) & 1, accuracy, cost) for j in range(k)),
-        commits=matching_commits(tuple(f"diagnose-{i}" for i in conditions), right, wrong),
+        decisions=matching_commits(tuple(f"diagnose-{i}" for i in conditions), right, wrong),
         horizon=3 if n < 16 else 2,
     )
 
 
-def bandit(*, k: int = 4, accuracy: float = 0.8, cost: float = 0.5, right: float = 10.0, wrong: float = 1.0) -> Problem:
+def bandit(*, k: int = 4, accuracy: float = 0.8, cost: float = 0.5, right: float = 10.0, wrong: float = 1.0) -> POMDP:
     """One of k arms is best; inspecting an arm says yes or no, and errs alike on both; then pull one."""
     at_least("k", k, 2)
     arms = np.arange(k)
-    return observe_then_commit(
-        "bandit",
-        tuple(f"best-{i}" for i in arms),
+    return DiagnosticProblem(
+        name="bandit",
+        states=tuple(f"best-{i}" for i in arms),
         tests=tuple(
             noisy_label(f"inspect-{j}", (arms == j).astype(np.int64), accuracy, cost, ("no", "yes")) for j in arms
         ),
-        commits=matching_commits(tuple(f"pull-{i}" for i in arms), right, wrong),
+        decisions=matching_commits(tuple(f"pull-{i}" for i in arms), right, wrong),
         horizon=2,
     )
 
@@ -88,11 +88,11 @@ def noisy_label(name: str, labels: Ids, accuracy: float, cost: float, outcomes: 
     return Test(name, cost, outcomes, likelihood)
 
 
-def matching_commits(names: tuple[str, ...], right: float, wrong: float) -> tuple[Commit, ...]:
+def matching_commits(names: tuple[str, ...], right: float, wrong: float) -> tuple[Decision, ...]:
     """One commit per state: `right` in its own state, `wrong` in every other."""
     rewards: Array = np.full((len(names), len(names)), float(wrong))
     np.fill_diagonal(rewards, right)
-    return tuple(Commit(name, row) for name, row in zip(names, rewards, strict=True))
+    return tuple(Decision(name, row) for name, row in zip(names, rewards, strict=True))
 
 
 def check_probabilities(**values: float) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.model.pomdp import END, Action, Factor, FixedMenu, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import check_probabilities
 
@@ -22,7 +22,7 @@ def drilling(
     damage: float = 0.15,
     sound: float = 10.0,
     cracked: float = -40.0,
-) -> Problem:
+) -> POMDP:
     """A part to use or to scrap: tap it (harmless, unsure) or drill it (sure, but it may crack a sound part)."""
     check_probabilities(prior=prior, tap=tap, drill=drill, damage=damage)
     here = "bench"
@@ -38,4 +38,4 @@ def drilling(
     tests = test("tap", tap, tap_cost, None), test("drill", drill, drill_cost, wears)
     menu = FixedMenu((*tests, commit("use", sound, cracked), commit("scrap", 0.0, 0.0)))
     factor = Factor("part", ("sound", "cracked"), np.array([1 - prior, prior]))
-    return checked(Problem("drilling", (factor,), here, menu, horizon=4))
+    return checked(POMDP("drilling", (factor,), here, menu, horizon=4))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import Action, Visible
+from rhoplan.model.pomdp import Action, Observable
 
 Cell = tuple[int, int]
 
@@ -21,7 +21,7 @@ def moved(cell: Cell, step: Cell, size: int) -> Cell:
     return min(max(row, 0), size - 1), min(max(column, 0), size - 1)
 
 
-def move(name: str, target: Visible, cost: float, states: int) -> Action:
+def move(name: str, target: Observable, cost: float, states: int) -> Action:
     """An action that changes the visible state only, and costs the same whatever is hidden."""
     return Action(name, np.full(states, -cost), np.ones((states, 1)), ("done",), (target,))
 

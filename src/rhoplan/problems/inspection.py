@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Observable
 from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least, check_probabilities
@@ -49,7 +49,7 @@ def inspection(
     missed: float = -50.0,
     false_alarm: float = -5.0,
     techniques: str = "",
-) -> Problem:
+) -> POMDP:
     """n components on a grid, each faulty with probability 0.3: walk, test (visual or detailed), declare each one."""
     at_least("n", n, 1)
     size = max(4, math.ceil(math.sqrt(3 * n)))
@@ -67,7 +67,7 @@ def inspection(
     structure = Structure(size, cells, move_cost, tests, verdicts)
     belief = np.array([prior, 1 - prior, 0.0])
     return checked(
-        Problem(
+        POMDP(
             name="inspection",
             factors=tuple(Factor(f"component-{i}", ("faulty", "nominal", "declared"), belief) for i in range(n)),
             start=(0, 0, 0),
@@ -129,8 +129,8 @@ class Structure(CachedMenu):
     tests: tuple[tuple[str, float, float], ...]
     verdicts: tuple[tuple[str, Array], ...]
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        row, column, declared = visible
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        row, column, declared = observable
         cell = (row, column)
         actions = [
             move(name, (*moved(cell, step, self.size), declared), self.move_cost, 3) for name, step in MOVES.items()
@@ -144,15 +144,15 @@ class Structure(CachedMenu):
                     Action(name, np.full(3, -cost), likelihood, ("faulty", "nominal"), (here, here), component)
                 )
             after = declared | 1 << component
-            target: Visible = END if after == (1 << len(self.places)) - 1 else (row, column, after)
+            target: Observable = END if after == (1 << len(self.places)) - 1 else (row, column, after)
             settle = np.tile([0.0, 0.0, 1.0], (3, 1))
             for name, reward in self.verdicts:
                 actions.append(Action(name, reward, np.ones((3, 1)), ("done",), (target,), component, settle))
         return tuple(actions)
 
-    def walk_in_order(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Array:
+    def walk_in_order(self, observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:
         """The published leaf: walk the undeclared components in order of index, declare each by expectation."""
-        state = np.array(visibles)
+        state = np.array(observables)
         here, declared = state[:, :2], state[:, 2]
         total = np.zeros(len(state))
         for component, place in enumerate(np.array(self.places)):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Factor
 from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least
@@ -18,12 +18,12 @@ from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 from rhoplan.problems.rules import WALKER_RULES
 
 
-def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> Problem:
+def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
     """A goal hidden in one of n x n cells; each move costs, and tells warm or cold by the distance that is left."""
     at_least("n", n, 2)
     cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
     return checked(
-        Problem(
+        POMDP(
             name="navigation",
             factors=(Factor("goal", cells, np.full(n * n, 1 / (n * n))),),
             start=(0, 0),
@@ -45,8 +45,8 @@ class Field(CachedMenu):
     cost: float
     goal: float
 
-    def build(self, visible: Any) -> tuple[Action, ...]:
-        return tuple(self._move(name, visible) for name in MOVES)
+    def build(self, observable: Any) -> tuple[Action, ...]:
+        return tuple(self._move(name, observable) for name in MOVES)
 
     def _move(self, name: str, cell: Cell) -> Action:
         """Bumping into a wall is not entering: a goal where one stands must be left and entered again."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from reprlib import repr as shortened
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.problems.classics import bandit, diagnosis, testbed, tiger
 from rhoplan.problems.drilling import drilling
 from rhoplan.problems.inspection import inspection
@@ -28,7 +28,7 @@ from rhoplan.problems.rocksample_standard import rocksample_standard
 from rhoplan.problems.tileworld import tileworld
 from rhoplan.work.plugins import Registry
 
-_PROBLEMS: dict[str, Callable[..., Problem]] = {
+_PROBLEMS: dict[str, Callable[..., POMDP]] = {
     "tiger": tiger,
     "testbed": testbed,
     "diagnosis": diagnosis,
@@ -41,7 +41,7 @@ _PROBLEMS: dict[str, Callable[..., Problem]] = {
     "drilling": drilling,
 }
 
-PROBLEMS: Registry[Callable[..., Problem]] = Registry("problems", _PROBLEMS, lambda _, build: build)
+PROBLEMS: Registry[Callable[..., POMDP]] = Registry("problems", _PROBLEMS, lambda _, build: build)
 """Functions that build problems, by name; other distributions add theirs by entry points `rhoplan.problems`."""
 
 WORKED_MODELS: dict[str, Path] = {
@@ -67,7 +67,7 @@ def parameters(name: str) -> tuple[Parameter, ...]:
     return tuple(Parameter(p.name, _plain(hints[p.name]), p.default) for p in found)
 
 
-def make(spec: str | Path, **settings: object) -> Problem:
+def make(spec: str | Path, **settings: object) -> POMDP:
     """The problem that `spec` names: a registered name with parameters, a worked model, or the path of a file.
 
     Parameters may stand in the text or be given by keyword: make("diagnosis:n=8") is make("diagnosis", n=8).
@@ -111,7 +111,7 @@ def make(spec: str | Path, **settings: object) -> Problem:
     return replace(problem, spec=spec)
 
 
-def _read(path: Path) -> Problem:
+def _read(path: Path) -> POMDP:
     from rhoplan.io.formats import read_problem
 
     return read_problem(path)

@@ -14,7 +14,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.graph.ties import first_in_rows
-from rhoplan.model.pomdp import END, Action, Array, CachedMenu, Factor, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Observable
 from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least, check_probabilities
@@ -55,13 +55,13 @@ def rocksample(
     bad: float = -10.0,
     exit: float = 10.0,
     prior: float = 0.5,
-) -> Problem:
+) -> POMDP:
     """The paper's RockSample[n, k]: check k rocks from afar, sample good ones, exit anywhere; every action costs."""
     places = rock_places(n, k, rocks, layout, seed)
     check_probabilities(prior=prior)
     site, belief = Site(n, places, cost, good, bad, exit), np.array([1 - prior, prior, 0.0])
     return checked(
-        Problem(
+        POMDP(
             name="rocksample",
             factors=tuple(Factor(f"rock-{i}", ("bad", "good", "spent"), belief) for i in range(k)),
             start=(n // 2, 0),
@@ -106,7 +106,7 @@ class Site(CachedMenu):
         spend = np.tile([0.0, 0.0, 1.0], (3, 1))
         return Action("sample", reward, np.ones((3, 1)), ("done",), (cell,), self.rocks.index(cell), spend)
 
-    def greedy_walk(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Array:
+    def greedy_walk(self, observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:
         """The published leaf: walk greedily to rocks worth sampling by expectation, then to the east edge and exit.
 
         (The walk to the edge is charged although the problem does not ask for it; the published agents do so.)
@@ -115,7 +115,7 @@ class Site(CachedMenu):
         left = worth > 0
         cells = np.stack(np.divmod(np.arange(self.size**2), self.size), axis=1)
         walk = self.cost * np.abs(cells[:, None, :] - np.array(self.rocks)).sum(axis=2)
-        rocks, here = (np.array(places) @ [self.size, 1] for places in (self.rocks, visibles))
+        rocks, here = (np.array(places) @ [self.size, 1] for places in (self.rocks, observables))
         total, rows = np.zeros(len(worth)), np.arange(len(worth))
         for _ in self.rocks:
             scores = np.where(left, worth - walk[here], -np.inf)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import END, Action, CachedMenu, Factor, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Factor
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, euclidean, move, moved
@@ -31,7 +31,7 @@ ILLEGAL = -100.0
 
 def rocksample_standard(
     *, n: int = 7, k: int = 8, rocks: str = "", seed: int = 0, prior: float = 0.5, discount: float = 0.95
-) -> Problem:
+) -> POMDP:
     """RockSample[n, k] of Smith and Simmons: free checks, discounted time, exit by the east edge."""
     known = not rocks and (n, k) in CLASSIC
     places = CLASSIC[(n, k)] if known else rock_places(n, k, rocks, "random", seed)
@@ -42,7 +42,7 @@ def rocksample_standard(
         )
     belief = np.array([1 - prior, prior])
     return checked(
-        Problem(
+        POMDP(
             name="rocksample-standard",
             factors=tuple(Factor(f"rock-{i}", ("bad", "good"), belief) for i in range(k)),
             start=(n // 2, 0),

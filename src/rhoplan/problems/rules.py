@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import Situation
+from rhoplan.belief_math.information import information
 from rhoplan.graph.ties import above, at_least, first_in_rows
-from rhoplan.model.pomdp import Problem, Rule
+from rhoplan.model.pomdp import POMDP, Rule
+from rhoplan.model.situation import Situation
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 
 CONFIDENT = 0.75
@@ -28,7 +28,7 @@ def towards(here: Cell, there: Cell) -> str:
     return "east" if right > 0 else "west"
 
 
-def greedy_rover(problem: Problem, situation: Situation, weight: float) -> str:
+def greedy_rover(problem: POMDP, situation: Situation, weight: float) -> str:
     """RockSample: sample what is more likely good than not, walk to what is promising and near, never check."""
     here = _cell(situation)
     places, good, spent = _rocks(problem, situation)
@@ -43,7 +43,7 @@ def greedy_rover(problem: Problem, situation: Situation, weight: float) -> str:
     return towards(here, places[_first_best(scores)]) if scores else "exit"
 
 
-def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> str:
+def heuristic_rover(problem: POMDP, situation: Situation, weight: float) -> str:
     """RockSample: resolve rocks one by one by weight * information + chance, sample the good ones, exit."""
     here = _cell(situation)
     places, good, spent = _rocks(problem, situation)
@@ -55,7 +55,7 @@ def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> st
         wanted = [rock for rock in left if above(good[rock], CONFIDENT)]
         nearest = min(wanted, key=lambda rock: manhattan(here, places[rock]), default=None)
         return "exit" if nearest is None else towards(here, places[nearest])
-    checks = {action.name: action for action in problem.menu(situation.visible)}
+    checks = {action.name: action for action in problem.menu(situation.observable)}
 
     def appeal(rock: int) -> float:
         gain = float(information(situation.beliefs[rock][None, :], checks[f"check-{rock}"])[0])
@@ -67,18 +67,18 @@ def heuristic_rover(problem: Problem, situation: Situation, weight: float) -> st
     return f"check-{rock}" if near else towards(here, places[rock])
 
 
-def greedy_inspector(problem: Problem, situation: Situation, weight: float) -> str:
+def greedy_inspector(problem: POMDP, situation: Situation, weight: float) -> str:
     """Inspection: walk to the nearest undeclared component, declare it faulty only if that is more likely than not."""
     verdict = {True: "declare-faulty", False: "declare-nominal"}
     return _inspect(problem, situation, lambda faulty: verdict[above(faulty, 0.5)])
 
 
-def blind_inspector(problem: Problem, situation: Situation, weight: float) -> str:
+def blind_inspector(problem: POMDP, situation: Situation, weight: float) -> str:
     """Inspection without tests, done right: declare each component as expectation under the prior says."""
     return _inspect(problem, situation, None)
 
 
-def myopic_walker(problem: Problem, situation: Situation, weight: float) -> str:
+def myopic_walker(problem: POMDP, situation: Situation, weight: float) -> str:
     """Navigation: head for the most probable cell; step aside first where that is the cell one stands on."""
     here, size = _cell(situation), int(problem.details["grid"])
     there = divmod(int(first_in_rows(situation.belief[None, :])[0]), size)
@@ -92,9 +92,9 @@ INSPECTOR_RULES: dict[str, Rule] = {"greedy": greedy_inspector, "blind": blind_i
 WALKER_RULES: dict[str, Rule] = {"nav-myopic": myopic_walker}
 
 
-def _inspect(problem: Problem, situation: Situation, judge: object) -> str:
-    assert isinstance(situation.visible, tuple)
-    row, column, declared = situation.visible
+def _inspect(problem: POMDP, situation: Situation, judge: object) -> str:
+    assert isinstance(situation.observable, tuple)
+    row, column, declared = situation.observable
     here, places = (row, column), problem.details["places"]
     left = [i for i in range(len(places)) if not declared >> i & 1]
     nearest = min(left, key=lambda i: manhattan(here, places[i]))
@@ -103,7 +103,7 @@ def _inspect(problem: Problem, situation: Situation, judge: object) -> str:
     belief = situation.beliefs[nearest]
     if callable(judge):
         return str(judge(float(belief[0])))
-    verdicts = [action for action in problem.menu(situation.visible) if action.name.startswith("declare")]
+    verdicts = [action for action in problem.menu(situation.observable) if action.name.startswith("declare")]
     worth = np.array([float(belief @ action.reward) for action in verdicts])
     return verdicts[int(first_in_rows(worth[None, :], 2 * problem.reward_scale)[0])].name
 
@@ -114,11 +114,11 @@ def _first_best(scores: dict[int, float]) -> int:
 
 
 def _cell(situation: Situation) -> Cell:
-    assert isinstance(situation.visible, tuple)
-    return situation.visible[0], situation.visible[1]
+    assert isinstance(situation.observable, tuple)
+    return situation.observable[0], situation.observable[1]
 
 
-def _rocks(problem: Problem, situation: Situation) -> tuple[tuple[Cell, ...], np.ndarray, np.ndarray]:
+def _rocks(problem: POMDP, situation: Situation) -> tuple[tuple[Cell, ...], np.ndarray, np.ndarray]:
     """Places of the rocks, the chance that each is good, and whether it is spent."""
     beliefs = np.stack(situation.beliefs)
     return problem.details["places"], beliefs[:, 1], beliefs[:, 2] > 0.5

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from rhoplan.errors import ProblemError
-from rhoplan.model.diagnostic import observe_then_commit
-from rhoplan.model.pomdp import Ids, Problem
+from rhoplan.model.diagnostic import DiagnosticProblem
+from rhoplan.model.pomdp import POMDP, Ids
 from rhoplan.problems.classics import at_least, matching_commits, noisy_label
 
 PARTITIONS = ("bitwise", "random", "overlapping")
@@ -24,7 +24,7 @@ def tileworld(
     cost: float = 1.0,
     right: float = 10.0,
     wrong: float = -50.0,
-) -> Problem:
+) -> POMDP:
     """A target in one of n x n cells, k noisy scans (2 * ceil(log2 n) of them), then collect at one cell."""
     at_least("n", n, 2)
     full = 2 * math.ceil(math.log2(n))
@@ -38,11 +38,11 @@ def tileworld(
         )
     names, groups = scan_groups(n, k, partition, seed)
     cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
-    return observe_then_commit(
-        "tileworld",
-        cells,
+    return DiagnosticProblem(
+        name="tileworld",
+        states=cells,
         tests=tuple(noisy_label(name, group, accuracy, cost) for name, group in zip(names, groups, strict=True)),
-        commits=matching_commits(tuple(f"collect-{cell}" for cell in cells), right, wrong),
+        decisions=matching_commits(tuple(f"collect-{cell}" for cell in cells), right, wrong),
         horizon=2,
         details={"grid": n},
     )

@@ -12,7 +12,7 @@ class Threshold(rp.Planner):
 
     name: ClassVar[str] = "threshold"
 
-    def solve(self, problem: rp.Problem, objective: rp.Objective | None = None) -> rp.Policy:
+    def solve(self, problem: rp.POMDP, objective: rp.Objective | None = None) -> rp.Policy:
         """A policy that needs no search."""
         values = rp.Lookahead(horizon=1).solve(problem)
 

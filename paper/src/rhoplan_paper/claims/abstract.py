@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from rhoplan.belief.information import NATS_PER_BIT, information
+from rhoplan.belief_math.information import NATS_PER_BIT, information
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.numbers import CLOSE, OBSERVING, Lead, gap, lead_jobs, leads, sweeps

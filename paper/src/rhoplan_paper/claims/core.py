@@ -6,7 +6,7 @@ import math
 from itertools import product
 from typing import Any
 
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.numbers import CLOSE, OBSERVING, Lead, lead_jobs, leads, sweeps
 from rhoplan_paper.context import UNITS, Context, Result, ask, simulate_job, unit_jobs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rhoplan.belief.information import NATS_PER_BIT, per_nat
+from rhoplan.belief_math.information import NATS_PER_BIT, per_nat
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.grids import GRIDS, walkers
 from rhoplan_paper.claims.numbers import CLEAR, Lead, apart, gap, leads, near_margin

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan_paper.compare import Number
 from rhoplan_paper.context import UNITS, Context, Result, ask, efe_jobs, rival_jobs
 from rhoplan_paper.figures.weights import curve_job

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise, product
 
-from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan.belief_math.information import NATS_PER_BIT
 from rhoplan.problems.registry import make
 from rhoplan_paper.claims.checking import found
 from rhoplan_paper.claims.numbers import OBSERVING, leads, sweeps

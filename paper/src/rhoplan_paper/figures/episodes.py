@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan.belief_math.information import NATS_PER_BIT
 from rhoplan.present.plots import (
     CHOSEN,
     COLOURS,

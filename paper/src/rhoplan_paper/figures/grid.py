@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan.belief_math.information import NATS_PER_BIT
 from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.present.plots import CHOSEN, LOOKS, QUIET, SCANNED, TARGET, canvas, styled
 from rhoplan.problems.registry import make

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rhoplan.belief.information import NATS_PER_BIT
+from rhoplan.belief_math.information import NATS_PER_BIT
 from rhoplan.present.plots import LOOKS, QUIET, canvas, styled
 from rhoplan.problems.registry import make
 from rhoplan_paper.context import Context, ask, exact_job

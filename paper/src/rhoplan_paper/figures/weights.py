@@ -10,7 +10,7 @@ import math
 from itertools import pairwise
 from typing import Any
 
-from rhoplan.belief.information import NATS_PER_BIT, per_nat
+from rhoplan.belief_math.information import NATS_PER_BIT, per_nat
 from rhoplan.present.plots import LOOKS, QUIET, canvas, place_labels, styled
 from rhoplan_paper.context import Context
 from rhoplan_paper.jobs import Job, job

@@ -12,8 +12,8 @@ from rhoplan._old.policy import GraphPolicy, action_values
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.app.sweep import sweep
-from rhoplan.belief.draws import draw_outcome, draw_state
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
+from rhoplan.belief_math.sampling import draw_outcome, draw_state
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan_paper.registry import measure
@@ -60,7 +60,7 @@ def episode(problem: str, agent: str, *, seed: int, number: int, **settings: Any
     while len(steps) < model.cap:
         values = action_values(policy, node)
         belief = graph.situation(node).belief
-        menu = {action.name: action for action in model.menu(graph.visibles[graph.visible[node]])}
+        menu = {action.name: action for action in model.menu(graph.observables[graph.observable[node]])}
         chosen = menu[max(values, key=lambda value: value.probability).name]
         paid += float(chosen.reward[state])
         step: dict[str, Any] = {

@@ -17,10 +17,10 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.api import evaluate
-from rhoplan.belief.information import information, per_nat
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import END, Action, Array, Problem
-from rhoplan.model.transitions import dense
+from rhoplan.belief_math.information import information, per_nat
+from rhoplan.belief_math.transitions import dense
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import END, POMDP, Action, Array
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan_paper.measures.told import random_stakes
@@ -59,7 +59,7 @@ def efe_recursion(
     }
 
 
-def random_problems(count: int, seed: int) -> Iterator[Problem]:
+def random_problems(count: int, seed: int) -> Iterator[POMDP]:
     """Observe-then-commit problems of up to four states and three tests, drawn from `seed`."""
     draws = np.random.default_rng(seed)
     for _ in range(count):
@@ -74,10 +74,12 @@ def random_problems(count: int, seed: int) -> Iterator[Problem]:
             for k in range(int(draws.integers(1, 4)))
         )
         commits = tuple(
-            Commit(f"commit-{i}", draws.uniform(-50, 10, size=states)) for i in range(int(draws.integers(2, 5)))
+            Decision(f"commit-{i}", draws.uniform(-50, 10, size=states)) for i in range(int(draws.integers(2, 5)))
         )
         names = tuple(f"state-{s}" for s in range(states))
-        yield observe_then_commit("random", names, tests=tests, commits=commits, prior=draws.dirichlet(np.ones(states)))
+        yield DiagnosticProblem(
+            name="random", states=names, tests=tests, decisions=commits, prior=draws.dirichlet(np.ones(states))
+        )
 
 
 @dataclass
@@ -89,7 +91,7 @@ class Comparison:
     choices: int = 0
 
 
-def compare_with_plan(model: Problem, horizon: int, discount: float, weight: float) -> Comparison:
+def compare_with_plan(model: POMDP, horizon: int, discount: float, weight: float) -> Comparison:
     """Least free energy beside the planner at every belief of `model` (tests that may be repeated) within `horizon`."""
     # A graph of its own, without symmetry: a node must stand for one belief.
     graph, note = Graph(model), Comparison()
@@ -107,7 +109,7 @@ def compare_with_plan(model: Problem, horizon: int, discount: float, weight: flo
 
 
 def _least_free_energy(
-    model: Problem, graph: Graph, belief: list[float], node: int, depth: int, discount: float, note: Comparison
+    model: POMDP, graph: Graph, belief: list[float], node: int, depth: int, discount: float, note: Comparison
 ) -> float:
     """min over actions of G: -E[R] of a commit; c - epistemic value + discount * E[min G] of a test."""
     commits = [-sum(b * float(r) for b, r in zip(belief, one.reward, strict=True)) for one in model.flat.commits]
@@ -177,7 +179,7 @@ def first_test_weight(problem: str) -> dict[str, Any]:
     return {"weight": weight, "tests_at_one": {unit: tests(per_nat(1.0, unit)) for unit in ("bits", "nats")}}
 
 
-def _turning_weight(model: Problem) -> tuple[Callable[[float], bool], float]:
+def _turning_weight(model: POMDP) -> tuple[Callable[[float], bool], float]:
     """Whether an agent of horizon 1 begins with a test at a weight per nat, and from which one on, by bisection."""
     graph = Graph(model)
 
@@ -201,11 +203,11 @@ def joint_epistemic(problem: str, *, seed: int = 0, situations: int = 20) -> dic
     action that changes what is hidden (-1 where there is none, None where it is infinite).
     """
     model, draws = make(problem), np.random.default_rng(seed)
-    visible: Any = model.start
+    observable: Any = model.start
     found: dict[str, Any] = {"tests": 0, "moves": 0, "coupling": 0.0, "gap": 0.0, "moving": 0.0, "changed": -1.0}
     for _ in range(situations):
         beliefs = [_random_belief(factor.prior, draws) for factor in model.factors]
-        going = [action for action in model.menu(visible) if not action.ends_episode]
+        going = [action for action in model.menu(observable) if not action.ends_episode]
         for action in going:
             gain, coupling = _joint_terms(beliefs, action)
             if not action.preserves_hidden_state:
@@ -219,7 +221,7 @@ def joint_epistemic(problem: str, *, seed: int = 0, situations: int = 20) -> dic
             if action.kind == "move":
                 found["moving"] = max(found["moving"], gain)
         places = [place for action in going for place in action.leads_to if place is not END]
-        visible = places[int(draws.integers(len(places)))]
+        observable = places[int(draws.integers(len(places)))]
     found["changed"] = found["changed"] if math.isfinite(found["changed"]) else None
     return found
 

@@ -18,8 +18,8 @@ from rhoplan._old.graph import shared_graph
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import evaluate
-from rhoplan.belief.information import entropy, information, per_nat
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.belief_math.information import entropy, information, per_nat
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import make
 from rhoplan_paper.registry import measure
@@ -71,13 +71,13 @@ def random_stakes(problems: int, seed: int) -> list[tuple[float, float, float]]:
     return [tuple(float(draws.uniform(*ends)) for ends in ranges) for _ in range(problems)]  # type: ignore[misc]
 
 
-def two_states(alpha: float, accuracy: float, cost: float) -> Problem:
+def two_states(alpha: float, accuracy: float, cost: float) -> POMDP:
     """Two states, one test; a wrong commit costs alpha times what a right one pays."""
     return make("testbed", accuracy=repr(accuracy), cost=repr(cost), right=RIGHT, wrong=repr(-RIGHT * alpha))
 
 
 def _rewards(
-    model: Problem, horizons: list[int], weights: list[float], episodes: int | None, streams: list[list[int]]
+    model: POMDP, horizons: list[int], weights: list[float], episodes: int | None, streams: list[list[int]]
 ) -> list[list[float]]:
     """Reward by horizon and weight per nat. Weights with one policy and one stream share its evaluation."""
     graph = shared_graph(model)
@@ -96,7 +96,7 @@ def _rewards(
     return result
 
 
-def _reward(model: Problem, agent: BoundAgent, episodes: int | None, stream: int) -> float:
+def _reward(model: POMDP, agent: BoundAgent, episodes: int | None, stream: int) -> float:
     if episodes is None:
         return evaluate(model, agent).reward
     return float(simulate_episodes(model, agent, seeds=[stream], episodes=episodes).reward.mean())
@@ -216,13 +216,13 @@ def _tests(values: Array) -> Any:
     return values[:, 0] > values[:, 1:].max(axis=1) + 1e-6
 
 
-def _one_step_values(model: Problem, beliefs: Array) -> Array:
+def _one_step_values(model: POMDP, beliefs: Array) -> Array:
     """Reward plus information (n, actions) of the test and of each commit: what pymdp's one-step policies are worth."""
     actions = sorted(model.menu(model.start), key=lambda action: action.kind != "test")
     return np.stack([beliefs @ a.reward + (information(beliefs, a) if a.kind == "test" else 0.0) for a in actions], 1)
 
 
-def _pymdp_values(model: Problem, beliefs: Array, faint: bool, jnp: Any, agent: Any) -> Array:
+def _pymdp_values(model: POMDP, beliefs: Array, faint: bool, jnp: Any, agent: Any) -> Array:
     """Negative expected free energy (n, actions) of pymdp's one-step policies.
 
     The hidden state is one factor, what was done last the other: nothing, the test, a commit. One modality: outcomes

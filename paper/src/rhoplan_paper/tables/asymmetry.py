@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.belief.information import NATS_PER_BIT, entropy
+from rhoplan.belief_math.information import NATS_PER_BIT, entropy
 from rhoplan.evaluation.streams import PUBLISHED_SEEDS
 from rhoplan.problems.registry import make
 from rhoplan_paper.compare import Number, judge

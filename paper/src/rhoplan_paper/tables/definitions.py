@@ -9,7 +9,7 @@ from itertools import groupby
 import numpy as np
 
 from rhoplan.agents.agent import AGENTS, AgentKind
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.problems.registry import make
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context
@@ -83,7 +83,7 @@ COUNTS = ("states", "test_actions", "commit_actions")
 """Columns that are counted in a problem once it is built; the others are what it is built from."""
 
 
-def specification(problem: Problem) -> dict[str, tuple[float, ...]]:
+def specification(problem: POMDP) -> dict[str, tuple[float, ...]]:
     """By printed column, the different values that the problem has: one as a rule, several, or none."""
     actions = problem.menu(problem.start)
     going = [action for action in actions if not action.ends_episode]

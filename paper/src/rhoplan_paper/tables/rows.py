@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.problems.registry import make, with_parameter
 from rhoplan_paper.compare import Number, judge
 from rhoplan_paper.context import Context, score_job, simulate_job
@@ -53,7 +53,7 @@ class Line:
 
 
 @cache
-def named(problem: str) -> Problem:
+def named(problem: str) -> POMDP:
     """The problem of that name: each row of a table asks what it is like, and checking its menus takes a while."""
     return make(problem)
 

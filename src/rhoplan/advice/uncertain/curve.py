@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.advice.everything import all_tests
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.uncertain.weighing import Weigher
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.batch import ParameterBatch
 
 THRESHOLDS = tuple(round(0.01 * step, 2) for step in range(1, 100, 2))
@@ -68,7 +68,7 @@ def decision_curve(weigher: Weigher) -> Curve | None:
     return Curve(positive, commits[act].name, harm / (harm + good), tuple(CurvePoint(*one) for one in points))
 
 
-def _tested(problem: Problem, act: int, reward: Array, left: float, good: float) -> float | None:
+def _tested(problem: POMDP, act: int, reward: Array, left: float, good: float) -> float | None:
     menu = problem.flat
     commits = tuple(replace(c, reward=reward) if place == act else c for place, c in enumerate(menu.commits))
     found = all_tests(replace(problem, menu=replace(menu, commits=commits)))

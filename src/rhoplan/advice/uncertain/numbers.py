@@ -23,7 +23,7 @@ from rhoplan.advice.words import parameter_name
 from rhoplan.errors import RhoplanError, dotted
 from rhoplan.io.accuracy import cases_of, sd_of
 from rhoplan.model.diagnostic import Grouped
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.batch import ParameterBatch
 
 
@@ -105,7 +105,7 @@ class Unsure:
         others = (1 - values)[:, None] * (rest / rest.sum())
         return np.insert(others, self.main, values, axis=1)
 
-    def put(self, numbers: ParameterBatch, rows: dict[str, Array], values: Array, problem: Problem) -> None:
+    def put(self, numbers: ParameterBatch, rows: dict[str, Array], values: Array, problem: POMDP) -> None:
         """Put values (K, n) into `numbers`; rows (K, S, O): likelihoods of tests, by name."""
         menu, factor = problem.flat, problem.factors[0]
         match self.kind, *self.names:
@@ -126,12 +126,12 @@ class Unsure:
                 numbers.payoff[:, place, self.states] = sign * values
 
 
-def unsure(problem: Problem) -> tuple[Unsure, ...]:
+def unsure(problem: POMDP) -> tuple[Unsure, ...]:
     """The uncertain numbers that the model file states; those that matter most, usually, first."""
     return tuple(_listed(problem, problem.details.get("uncertain", {})))
 
 
-def spread_all(problem: Problem, share: float) -> tuple[Unsure, ...]:
+def spread_all(problem: POMDP, share: float) -> tuple[Unsure, ...]:
     """All numbers of the model, as if each were known to within `share` of itself.
 
     That is the half-width of its 95% interval; of a chance above one half it is the same share of what is left to 1.
@@ -174,7 +174,7 @@ def spread_all(problem: Problem, share: float) -> tuple[Unsure, ...]:
     return tuple(_listed(problem, record))
 
 
-def versions(problem: Problem, changes: Iterable[tuple[Unsure, Array]], count: int) -> ParameterBatch:
+def versions(problem: POMDP, changes: Iterable[tuple[Unsure, Array]], count: int) -> ParameterBatch:
     """`count` versions of `problem`, values (K, n) of some of its uncertain numbers put in place."""
     numbers, menu = ParameterBatch.of(problem, count), problem.flat
     rows, touched = dict[str, Array](), set[str]()
@@ -194,12 +194,12 @@ def versions(problem: Problem, changes: Iterable[tuple[Unsure, Array]], count: i
     return numbers
 
 
-def drawn(problem: Problem, items: Sequence[Unsure], generator: Generator, count: int) -> ParameterBatch:
+def drawn(problem: POMDP, items: Sequence[Unsure], generator: Generator, count: int) -> ParameterBatch:
     """`count` versions with each of `items` drawn from its distribution."""
     return versions(problem, [(item, item.draw(generator, count)) for item in items], count)
 
 
-def _listed(problem: Problem, record: dict[str, Any]) -> Iterator[Unsure]:
+def _listed(problem: POMDP, record: dict[str, Any]) -> Iterator[Unsure]:
     menu, factor, hidden = problem.flat, problem.factors[0], Grouped.of(problem.factors[0])
     if "prior" in record:
         main = looked_for(problem) or factor.diagnoses[int(factor.fold(factor.prior).argmax())]

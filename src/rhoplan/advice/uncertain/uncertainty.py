@@ -21,7 +21,7 @@ from rhoplan.advice.uncertain.weighing import Weighed, Weigher
 from rhoplan.advice.words import counted, stated
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import RhoplanError
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 
 SAMPLES, MOST_SAMPLES = 2000, 100_000
 """Versions that are drawn when nobody says how many, and at most."""
@@ -103,7 +103,7 @@ class Uncertainty:
         )
 
 
-def uncertain_items(problem: Problem, spread: float | None) -> tuple[Unsure, ...]:
+def uncertain_items(problem: POMDP, spread: float | None) -> tuple[Unsure, ...]:
     """The uncertain numbers that the model states, or all as if known to within `spread`."""
     if spread is not None:
         return spread_all(problem, spread)
@@ -132,7 +132,7 @@ class Sure(Share):
 
 
 def how_sure(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     given: Evidence = (),
     unavailable: Collection[str] = (),
@@ -171,7 +171,7 @@ def _interval(drawn: Weighed) -> tuple[float, float]:
 
 
 def uncertainty(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     *,
     spread: float | None = None,

@@ -18,10 +18,10 @@ from rhoplan.advice.case import Evidence, check_fixed
 from rhoplan.advice.questions import First, plans_versions, told_first
 from rhoplan.advice.uncertain.numbers import Unsure
 from rhoplan.agents.agent import BoundAgent
-from rhoplan.belief.situation import observe_all
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 
 SAME = 1e-12
@@ -66,7 +66,7 @@ class Weigher:
     """
 
     def __init__(
-        self, problem: Problem, agent: BoundAgent, given: Evidence = (), unavailable: Collection[str] = ()
+        self, problem: POMDP, agent: BoundAgent, given: Evidence = (), unavailable: Collection[str] = ()
     ) -> None:
         check_fixed(agent)
         _check(problem, agent)
@@ -123,7 +123,7 @@ class Weigher:
         return copies, told_first(copies)
 
 
-def _check(problem: Problem, agent: BoundAgent) -> None:
+def _check(problem: POMDP, agent: BoundAgent) -> None:
     """Refuses what cannot be weighed."""
     if problem.listed is None:
         raise RhoplanError(

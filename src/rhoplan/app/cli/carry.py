@@ -13,7 +13,7 @@ from rhoplan.app.cli.starting import given_option, known_option, prior_option
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 
 def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -37,7 +37,7 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 @author_option
 @with_adviser
 def carry_command(
-    problem: Problem,
+    problem: POMDP,
     agents: list[BoundAgent],
     out: Path,
     card: bool,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -115,7 +115,7 @@ def share(ctx: click.Context, param: click.Parameter, value: str) -> float:
         raise click.BadParameter(str(error)) from None
 
 
-def load_problem(spec: str) -> Problem:
+def load_problem(spec: str) -> POMDP:
     from rhoplan.problems.registry import make
 
     return make(spec)
@@ -144,7 +144,7 @@ def with_adviser(command: Command) -> Command:
     return with_agents(command, AGENT_OPTIONS, agent=None)
 
 
-def _within_horizon(problem: Problem, names: str) -> Problem:
+def _within_horizon(problem: POMDP, names: str) -> POMDP:
     """`problem` with the horizon that the saved policies among the agents were solved for, where they have one."""
     from rhoplan.agents.agent import SOLVED
 
@@ -168,7 +168,7 @@ def one_agent(agents: list[BoundAgent]) -> BoundAgent:
     return agents[0]
 
 
-def load_agents(names: str | None, problem: Problem, settings: dict[str, Any]) -> list[BoundAgent]:
+def load_agents(names: str | None, problem: POMDP, settings: dict[str, Any]) -> list[BoundAgent]:
     """The agents that `names` lists, with their notes told on the error stream."""
     from rhoplan.agents.agent import AGENTS, make_adviser, make_agent
     from rhoplan.agents.registry import PLANNERS
@@ -247,7 +247,7 @@ def check_page(out: Path, name: str, *read: Path | str) -> None:
     check_output(out, *read)
 
 
-def print_discount(problem: Problem, agents: list[BoundAgent]) -> None:
+def print_discount(problem: POMDP, agents: list[BoundAgent]) -> None:
     """A line on the discount of the column `discounted` where agents planned with another."""
     others = {f"{agent.name} with {agent.discount:g}": None for agent in agents if agent.discount != problem.discount}
     if problem.discount < 1 and others:
@@ -257,7 +257,7 @@ def print_discount(problem: Problem, agents: list[BoundAgent]) -> None:
         )
 
 
-def print_ceiling(problem: Problem) -> None:
+def print_ceiling(problem: POMDP) -> None:
     """A line on what no agent can beat in a factored problem (see `rhoplan solve` for flat ones)."""
     record = ceiling_record(problem)
     if missing := record.get("ceiling_missing"):
@@ -276,7 +276,7 @@ def print_ceiling(problem: Problem) -> None:
     console().print(f"with nothing hidden{kind}: {number(found['clairvoyant'])}, which no agent can beat{bound}")
 
 
-def print_cut_off(problem: Problem, shares: dict[str, float], cap: int | None) -> None:
+def print_cut_off(problem: POMDP, shares: dict[str, float], cap: int | None) -> None:
     """A line for each agent some of whose cases are cut off: what that does to the mean."""
     from rhoplan.advice.words import cut_off
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
     from rhoplan.present.origin import Origin
 
 author_option = click.option(
@@ -43,7 +43,7 @@ def _each(parameter: click.Parameter, value: Any) -> list[str]:
     return [",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)]
 
 
-def origin(problem: Problem, author: str) -> Origin:
+def origin(problem: POMDP, author: str) -> Origin:
     """Where the page that this command writes comes from."""
     from rhoplan.present.origin import origin_of
 

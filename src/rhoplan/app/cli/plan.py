@@ -40,7 +40,7 @@ from rhoplan.app.records import decision_record, one_or_more, score_record
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
     from rhoplan.planning.recommendation import ActionValue, Recommendation
 
 MOST_ROWS, MOST_NAMED = 10, 3
@@ -56,12 +56,10 @@ LEFT_OPEN = "the bounds leave others open"
 @option("--seed", type=click.IntRange(min=0), default=0, help="For planners that sample.")
 @with_decider
 @json_option
-def decide_command(
-    problem: Problem, agents: list[BoundAgent], given: tuple[str, ...], seed: int, as_json: bool
-) -> None:
+def decide_command(problem: POMDP, agents: list[BoundAgent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
     from rhoplan.agents.planned import decide
-    from rhoplan.belief.situation import observe_all
+    from rhoplan.model.situation import observe_all
 
     agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
     situation = observe_all(problem, evidence)
@@ -87,7 +85,7 @@ def parse_evidence(text: str) -> list[tuple[str, str]]:
 
 
 def print_certified(
-    problem: Problem,
+    problem: POMDP,
     agent: BoundAgent,
     decision: Recommendation,
     evidence: list[tuple[str, str]],
@@ -118,7 +116,7 @@ def print_choice(decision: Recommendation, proven: str | None, why: str) -> None
 
 
 def print_decision(
-    problem: Problem, agent: BoundAgent, decision: Recommendation, evidence: list[tuple[str, str]], beside: str
+    problem: POMDP, agent: BoundAgent, decision: Recommendation, evidence: list[tuple[str, str]], beside: str
 ) -> None:
     out, bounds = console(), decision.bounds
     print_belief(problem, agent, decision, evidence)
@@ -160,9 +158,7 @@ def print_changing(tests: list[ActionValue]) -> None:
     )
 
 
-def print_belief(
-    problem: Problem, agent: BoundAgent, decision: Recommendation, evidence: list[tuple[str, str]]
-) -> None:
+def print_belief(problem: POMDP, agent: BoundAgent, decision: Recommendation, evidence: list[tuple[str, str]]) -> None:
     out = console()
     seen = ", ".join(f"{test}={outcome}" for test, outcome in evidence) or "nothing yet"
     out.print(f"{problem.name}, {agent_line(agent, problem)}; seen: {seen}\n")
@@ -194,7 +190,7 @@ def belief_lines(decision: Recommendation) -> list[tuple[str, float]]:
     return [*shown, (f"({len(beliefs) - len(shown)} more states)", sum(share for _, share in beliefs[len(shown) :]))]
 
 
-def agent_line(agent: BoundAgent, problem: Problem) -> str:
+def agent_line(agent: BoundAgent, problem: POMDP) -> str:
     """The agent and its settings in a few words."""
     unit = "nat" if agent.unit == "nats" else "bit"
     weight = f"weight {agent.weight:g} {problem.unit} per {unit}"
@@ -210,7 +206,7 @@ def agent_line(agent: BoundAgent, problem: Problem) -> str:
 @with_agents
 @json_option
 def evaluate_command(
-    problem: Problem,
+    problem: POMDP,
     agents: list[BoundAgent],
     world: str | None,
     cap: int | None,
@@ -246,7 +242,7 @@ def evaluate_command(
         print_ceiling(truth or problem)
 
 
-def print_scores(problem: Problem, agents: list[BoundAgent], scores: list[Score], world: Problem | None) -> None:
+def print_scores(problem: POMDP, agents: list[BoundAgent], scores: list[Score], world: POMDP | None) -> None:
     where = f" in the world of {world.spec}" if world else ""
     kinds = " and ".join(dict.fromkeys(score.kind for score in scores))
     title = f"{problem.spec}{where}: {kinds} scores, rewards in {problem.unit}{settings_line(agents[0])}"
@@ -260,7 +256,7 @@ def print_scores(problem: Problem, agents: list[BoundAgent], scores: list[Score]
             out.print(f"  {tests:>4}  {bar(share, 50):<50} {percent(share)}")
 
 
-def score_cells(score: Score, problem: Problem) -> dict[str, str]:
+def score_cells(score: Score, problem: POMDP) -> dict[str, str]:
     """What a line of the table says of a score; columns that the problem does not have are left out."""
     error = f" ± {number(score.se['reward'])}" if score.se else ""
     cells = {"reward": signed(score.reward) + error, "sd": number(score.reward_sd)}
@@ -313,7 +309,7 @@ def _part(ctx: click.Context, param: click.Parameter, value: str | None) -> floa
 @author_option
 @with_adviser
 def report_command(
-    problem: Problem, agents: list[BoundAgent], out: Path, budget: float | None, smallest: float | None, author: str
+    problem: POMDP, agents: list[BoundAgent], out: Path, budget: float | None, smallest: float | None, author: str
 ) -> None:
     """Write a printable report on PROBLEM: the recommended pathway, what it costs, and what would change it."""
     from rhoplan.present.content import make_report

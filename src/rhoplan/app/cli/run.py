@@ -36,7 +36,7 @@ from rhoplan.app.records import estimate_record, one_or_more
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 @with_agents
 @json_option
 def simulate_command(
-    problem: Problem,
+    problem: POMDP,
     agents: list[BoundAgent],
     world: str | None,
     seeds: str,
@@ -93,7 +93,7 @@ def simulate_command(
     warn_of_unseen_losses(problem, agents, estimates)
 
 
-def print_estimates(problem: Problem, agents: list[BoundAgent], estimates: list[Score], world: Problem | None) -> None:
+def print_estimates(problem: POMDP, agents: list[BoundAgent], estimates: list[Score], world: POMDP | None) -> None:
     first = estimates[0]
     where = f" in the world of {world.spec}" if world else ""
     seeds = ", ".join(map(str, first.seeds))
@@ -137,7 +137,7 @@ def print_errors_from(agents: list[BoundAgent], estimates: list[Score]) -> None:
     console().print(f"standard errors{which} come from the exact spread, {others}")
 
 
-def warn_of_unseen_losses(problem: Problem, agents: list[BoundAgent], estimates: list[Score]) -> None:
+def warn_of_unseen_losses(problem: POMDP, agents: list[BoundAgent], estimates: list[Score]) -> None:
     """A line on the error stream for each agent whose largest possible loss was not met."""
     from rhoplan.advice.words import money, one_in
 

@@ -20,7 +20,7 @@ from rhoplan.app.cli.common import (
 from rhoplan.app.records import catalogue_record, problem_record
 
 if TYPE_CHECKING:
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 
 @click.command("list")
@@ -91,10 +91,10 @@ def show_command(problem: str, as_yaml: bool, written: str | None, as_json: bool
 MOST_ROWS = 12
 
 
-def print_problem(problem: Problem) -> None:
+def print_problem(problem: POMDP) -> None:
     from rhoplan.advice.doubts import doubts
     from rhoplan.advice.words import counted
-    from rhoplan.belief.information import entropy
+    from rhoplan.belief_math.information import entropy
 
     out, menu = console(), problem.flat
     h0 = max(float(entropy(problem.factors[0].asked(problem.prior))), 0.0)
@@ -124,10 +124,10 @@ def print_problem(problem: Problem) -> None:
         out.print(f"caution: {doubt.text}")
 
 
-def print_tests(problem: Problem) -> None:
+def print_tests(problem: POMDP) -> None:
     """The tests and the rules for running them; columns and lines that the problem has no use for are left out."""
     from rhoplan.advice.words import counted
-    from rhoplan.belief.information import information
+    from rhoplan.belief_math.information import information
 
     menu = problem.flat
     grouped, ordered = any(test.group for test in menu.tests), any(test.after for test in menu.tests)
@@ -163,11 +163,11 @@ def _notes(info: dict[str, Any]) -> list[str]:
     return lines + (["illustrative: the numbers are made up for the example"] if info.get("illustrative") else [])
 
 
-def print_factored(problem: Problem) -> None:
+def print_factored(problem: POMDP) -> None:
     from rhoplan.advice.words import counted
-    from rhoplan.belief.information import information
-    from rhoplan.belief.situation import initial, named_beliefs
+    from rhoplan.belief_math.information import information
     from rhoplan.model.horizon import is_endless
+    from rhoplan.model.situation import initial, named_beliefs
 
     out = console()
     beliefs = named_beliefs(problem, initial(problem))

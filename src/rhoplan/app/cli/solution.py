@@ -10,7 +10,7 @@ from rhoplan.app.records import rarest
 
 if TYPE_CHECKING:
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
     from rhoplan.planning.certified.solve import SolveResult
 
 LONG = 5.0
@@ -44,7 +44,7 @@ FAR, ROUNDING = 5.0, 1e-9
 
 
 def print_solution(
-    problem: Problem, solution: SolveResult, *, weight: float, unit: str, discount: float, horizon: int | None
+    problem: POMDP, solution: SolveResult, *, weight: float, unit: str, discount: float, horizon: int | None
 ) -> None:
     out = console()
     goal = "reward" if not weight else f"reward + {weight:g} {problem.unit} per {unit[:-1]} of information"

@@ -26,7 +26,7 @@ from rhoplan.app.records import plan_score_record, solution_record
 
 if TYPE_CHECKING:
     from rhoplan.evaluation.score import Score
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
     from rhoplan.planning.certified.solve import SolveResult
 
 BETWEEN_LINES = 0.5
@@ -92,7 +92,7 @@ def solve_command(
 
     Ctrl-C stops with the bounds reached.
     """
-    from rhoplan.belief.information import per_nat
+    from rhoplan.belief_math.information import per_nat
     from rhoplan.planning import clock
     from rhoplan.planning.certified.solve import solve
 
@@ -168,7 +168,7 @@ def _load_reader(problem: str) -> None:
 
 
 def _with_policy(
-    problem: Problem, save: Path | None, plot: Path | None, method: str | None, horizon: int | None
+    problem: POMDP, save: Path | None, plot: Path | None, method: str | None, horizon: int | None
 ) -> str | None:
     """The method that a policy to be saved, drawn or checked is made with."""
     from rhoplan.planning.certified.solution import POINTS
@@ -190,7 +190,7 @@ def _with_policy(
 
 
 def _check_wishes(
-    problem: Problem,
+    problem: POMDP,
     save: Path | None,
     plot: Path | None,
     *,
@@ -283,7 +283,7 @@ def _save(policy: object, path: Path) -> None:
         policy.save(path)
 
 
-def _note_first_look(problem: Problem, save: Path, discount: float) -> None:
+def _note_first_look(problem: POMDP, save: Path, discount: float) -> None:
     """Say where vectors count a first look as a step, which takes none here."""
     if save.suffix.lower() == EXPORTED and problem.looks_first:
         click.echo(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.journal import Case
     from rhoplan.advice.replay import Replayed
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 HELP = """\
 what stands before a result     the result of the recommended test; its name does too
@@ -67,7 +67,7 @@ quit                            leave; the case is kept where --case says
 @click.option("--json", "as_json", is_flag=True, help="Print the advice as one JSON object, each part with its kind.")
 @with_adviser
 def advise_command(
-    problem: Problem,
+    problem: POMDP,
     agents: list[BoundAgent],
     case_file: Path | None,
     log: Path | None,
@@ -123,7 +123,7 @@ def advise_command(
         out.print(f"\nThe case is kept in {case_file}")
 
 
-def _typed_for(problem: Problem) -> str:
+def _typed_for(problem: POMDP) -> str:
     """What a result of a test can be entered by, in words."""
     from rhoplan.advice.shortcuts import shortcuts
 
@@ -225,7 +225,7 @@ def respond(case: Case, line: str) -> str:
         case.undo(int(rest) if rest else None)
         return ""
     if first in ("unknown", "dk") or line.lower() in ("don't know", "dont know"):
-        from rhoplan.belief.situation import UNKNOWN
+        from rhoplan.model.situation import UNKNOWN
 
         named, advice = rest if first in ("unknown", "dk") else "", case.adviser().first
         if not named and not advice.is_test:

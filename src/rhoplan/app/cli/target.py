@@ -14,7 +14,7 @@ from rhoplan.io.typed import check_typed
 if TYPE_CHECKING:
     from rhoplan.advice.edges import Edge, LowerSet
     from rhoplan.advice.targets import Answer
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 SHARE = "SHARE"
 
@@ -116,7 +116,7 @@ def _print_answer(answer: Answer) -> None:
     show_rows(["", *number_heads(answer)], rows, title=f"amounts in {unit} per case", numbers=2)
 
 
-def _print_edge(problem: Problem, edge: Edge) -> None:
+def _print_edge(problem: POMDP, edge: Edge) -> None:
     from rhoplan.advice.edges import CALLED
     from rhoplan.advice.words import amounts, chance, counted, money
 
@@ -143,7 +143,7 @@ def _print_edge(problem: Problem, edge: Edge) -> None:
     )
 
 
-def _print_corners(problem: Problem, found: LowerSet) -> None:
+def _print_corners(problem: POMDP, found: LowerSet) -> None:
     from rhoplan.advice.words import amounts, chance
 
     spent = amounts(one.spend for one in found.corners)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rhoplan.advice.first import First
     from rhoplan.advice.journal import Case
     from rhoplan.advice.part import Part
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 
 def show_case(case: Case, seconds: float) -> None:
@@ -55,7 +55,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def show_first(problem: Problem, part: Part) -> None:
+def show_first(problem: POMDP, part: Part) -> None:
     """Belief, what to do and why, and what stopping means."""
     from rhoplan.advice.notes import Note, notes_of
     from rhoplan.advice.sentences import belief_rows, stop_words
@@ -93,7 +93,7 @@ def show_first(problem: Problem, part: Part) -> None:
         out.print(f"type stop to commit to {advice.do}, or enter another {said['test']}'s result as TEST=OUTCOME")
 
 
-def show_ahead(problem: Problem, part: Part) -> None:
+def show_ahead(problem: POMDP, part: Part) -> None:
     """What is still to come, and what kind of numbers that is."""
     from rhoplan.advice.sentences import ahead_words
     from rhoplan.advice.words import money, words_for
@@ -154,7 +154,7 @@ def show_doubt(adviser: Adviser) -> None:
         console().print(f"{found.words} ({drawn}); rhoplan uncertainty tells more", soft_wrap=True)
 
 
-def show_options(problem: Problem, advice: First) -> None:
+def show_options(problem: POMDP, advice: First) -> None:
     """The table of all tests; with bounds on what each is worth where they are what is known."""
     from rhoplan.advice.words import words_for
 

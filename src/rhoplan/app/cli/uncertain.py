@@ -25,7 +25,7 @@ from rhoplan.app.cli.telling import own_prior
 
 if TYPE_CHECKING:
     from rhoplan.agents.agent import BoundAgent
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 MOST_ROWS = 10
 """Rows of a table that are shown; `--json` has all."""
@@ -56,7 +56,7 @@ def _spread(ctx: click.Context, param: click.Parameter, value: str | None) -> fl
 @with_adviser
 @json_option
 def uncertainty_command(
-    problem: Problem,
+    problem: POMDP,
     agents: list[BoundAgent],
     samples: int,
     seed: int,

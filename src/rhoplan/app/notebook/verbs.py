@@ -37,7 +37,7 @@ from rhoplan.app.notebook.views import (
     WhatIf,
 )
 from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.content import make_report
 
 
@@ -171,19 +171,19 @@ def learn(cases: Any, plan: Any, **settings: Any) -> LearnedModel:
     return LearnedModel(learn_from(table, wanted, **settings))
 
 
-def _problem(problem: ProblemLike) -> Problem:
+def _problem(problem: ProblemLike) -> POMDP:
     """The problem of tests and commits that is meant; ProblemError for any other kind."""
     found = resolve_problem(problem)
     if found.listed is None:
         raise ProblemError(
-            f"the advisor takes a problem of tests and commits, such as a model file or observe_then_commit gives; "
+            f"the advisor takes a problem of tests and commits, such as a model file or DiagnosticProblem gives; "
             f"'{found.name}' is a POMDP in general form: use rhoplan.evaluate, solve or decide",
             field=("problem",),
         )
     return found
 
 
-def _adviser(problem: Problem, agent: Agent | BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
+def _adviser(problem: POMDP, agent: Agent | BoundAgent | str | None, settings: dict[str, Any]) -> BoundAgent:
     if isinstance(agent, Agent):
         agent = agent.bind(problem)
     if isinstance(agent, BoundAgent):

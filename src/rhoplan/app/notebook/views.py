@@ -17,7 +17,7 @@ from rhoplan.advice.words import counted, likeliest, money, percent, percents
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.app import records
 from rhoplan.app.notebook.shown import Shown, bars, cells
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.content import Report
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.page.page import page
@@ -40,7 +40,7 @@ class CaseAdvice(Shown):
     then(test, outcome): the advice after one more result. rows: the tests that could be run, with parts that add up.
     """
 
-    problem: Problem
+    problem: POMDP
     agent: BoundAgent
     advice: Advice
 
@@ -65,7 +65,7 @@ class CaseAdvice(Shown):
 
     @classmethod
     def on(
-        cls, problem: Problem, agent: BoundAgent, given: Evidence, unavailable: Iterable[str], seconds: float = 20.0
+        cls, problem: POMDP, agent: BoundAgent, given: Evidence, unavailable: Iterable[str], seconds: float = 20.0
     ) -> CaseAdvice:
         """The advice of `agent` after `given`; seconds: for each part that is told after what to do next."""
         adviser = Adviser(problem, agent, given, unavailable=unavailable)
@@ -197,7 +197,7 @@ class MadeReport(Shown):
 class Comparison(Shown):
     """Ways of deciding side by side, and reward against success over the weight (`frontier`, where there is one)."""
 
-    problem: Problem
+    problem: POMDP
     agent: BoundAgent
     found: tuple[Row, ...]
     frontier: Frontier | None
@@ -313,7 +313,7 @@ class LearnedModel(Shown):
     result: Result
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> POMDP:
         """The model: advise, pathway, report and compare take it."""
         return self.result.problem
 

@@ -20,7 +20,7 @@ from rhoplan.io.form import Form, first_doubt, first_gap
 from rhoplan.io.form_text import form_text, read_form
 from rhoplan.io.model_file import LANGUAGES, parse_model
 from rhoplan.model.diagnostic import Test
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.problems.registry import PROBLEMS
 
 Record = dict[str, Any]
@@ -60,7 +60,7 @@ def examine(source: Source, request: Record) -> Record:
     return {**told, "sound": True, "read": meaning(problem), "cautions": [asdict(one) for one in doubts(problem)]}
 
 
-def meaning(problem: Problem) -> Record:
+def meaning(problem: POMDP) -> Record:
     """What a model's numbers come to: prior, likelihoods, what decisions cost, where acting begins to pay."""
     menu, sign = problem.flat, -1.0 if counts_losses(problem) else 1.0
     states = list(problem.diagnoses)
@@ -75,7 +75,7 @@ def meaning(problem: Problem) -> Record:
     }
 
 
-def threshold(problem: Problem, place: int) -> Record | None:
+def threshold(problem: POMDP, place: int) -> Record | None:
     """Which of two decisions is the better one from which chance of the state at `place`, of two, on.
 
     None where one of them always is, or there are others.
@@ -88,7 +88,7 @@ def threshold(problem: Problem, place: int) -> Record | None:
     return {"act": menu.commits[int(ill > 0)].name, "at": well / (well - ill)} if ill * well < 0 else None
 
 
-def _frequencies(problem: Problem, test: Test, place: int) -> str:
+def _frequencies(problem: POMDP, test: Test, place: int) -> str:
     """What a test finds in a thousand cases, in words."""
     prior, found = problem.prior, problem.prior * test.likelihood[:, 1]
     state, result = problem.states[place], test.outcomes[1]
@@ -98,7 +98,7 @@ def _frequencies(problem: Problem, test: Test, place: int) -> str:
     return f"{told}; {state} after {result}: {chance(true / (true + others))}" if true + others > 0 else told
 
 
-def _test(problem: Problem, test: Test, place: int | None) -> Record:
+def _test(problem: POMDP, test: Test, place: int | None) -> Record:
     told: Record = {"name": test.name, "outcomes": list(test.outcomes), "likelihood": test.likelihood.tolist()}
     told |= dict.fromkeys(("sensitivity", "specificity", "lr_positive", "lr_negative"))
     told["words"] = ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rhoplan.app.serve.worker import Tell
     from rhoplan.learning.plan import Plan
     from rhoplan.learning.table import Table
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 CSV, BYTES = "csv", "latin-1"
 """Language of a source that is a table, and the encoding that has a character for each byte."""
@@ -88,7 +88,7 @@ def learned(source: Source, request: dict[str, Any], tell: Tell) -> dict[str, An
     }
 
 
-def page(problem: Problem) -> str:
+def page(problem: POMDP) -> str:
     """The report on a model that was learned, as a page."""
     from rhoplan.present.page.learned_page import learned_page
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from rhoplan.agents.planned import decide
 from rhoplan.app import records
-from rhoplan.belief.information import per_nat
-from rhoplan.belief.situation import available, branch, initial, named_beliefs, observe, observe_all
+from rhoplan.belief_math.information import per_nat
 from rhoplan.evaluation.exact import evaluate
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import END, Problem
+from rhoplan.model.pomdp import END, POMDP
+from rhoplan.model.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.planning import clock
 from rhoplan.planning.certified.solution import POINTS, REVEAL
 from rhoplan.planning.certified.solve import solve, usual_method
@@ -43,8 +43,8 @@ def situation(asked: Asked) -> Record:
         paid += float(after @ action.reward)
     return {
         "problem": problem.spec,
-        "visible": None if here.visible is END else _visible(problem, here.visible),
-        "ended": here.visible is END,
+        "visible": None if here.observable is END else _visible(problem, here.observable),
+        "ended": here.observable is END,
         "paid": paid,
         "beliefs": named_beliefs(problem, here),
         "actions": [
@@ -93,17 +93,20 @@ def solution(asked: Asked) -> Record:
     return records.solution_record(problem, found, weight=weight, unit=unit, discount=discount, horizon=horizon)
 
 
-def _visible(problem: Problem, visible: Any) -> Any:
+def _visible(problem: POMDP, observable: Any) -> Any:
     """A visible state as JSON can hold it; what was spent is told in the model's unit."""
-    if not isinstance(visible, Done):
-        return _plain(visible)
-    return {**{name: _plain(part) for name, part in visible._asdict().items()}, "spent": problem.flat.spent(visible)}
+    if not isinstance(observable, Done):
+        return _plain(observable)
+    return {
+        **{name: _plain(part) for name, part in observable._asdict().items()},
+        "spent": problem.flat.spent(observable),
+    }
 
 
-def _plain(visible: Any) -> Any:
+def _plain(observable: Any) -> Any:
     """A place as JSON can hold it: tuples become lists, sets sorted lists."""
-    if isinstance(visible, frozenset | set):
-        return sorted((_plain(item) for item in visible), key=repr)
-    if isinstance(visible, tuple | list):
-        return [_plain(item) for item in visible]
-    return visible if isinstance(visible, str | int | float | bool) or visible is None else str(visible)
+    if isinstance(observable, frozenset | set):
+        return sorted((_plain(item) for item in observable), key=repr)
+    if isinstance(observable, tuple | list):
+        return [_plain(item) for item in observable]
+    return observable if isinstance(observable, str | int | float | bool) or observable is None else str(observable)

@@ -14,7 +14,7 @@ from rhoplan.agents.settings import FINITE, KEPT, SETTINGS, Setting
 from rhoplan.planning.certified.solution import METHODS
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Problem = Annotated[
+POMDP = Annotated[
     Annotated[str, Field(min_length=1, max_length=500)] | dict[str, Any],
     Field(
         description="A registered name with parameters (diagnosis:n=16,k=4), the name of a shipped or uploaded model, "
@@ -46,7 +46,7 @@ class Request(BaseModel):
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, strict=False)
 
-    problem: Problem
+    problem: POMDP
     timeout: float | None = Field(
         None, gt=0, description="Seconds that planning may take, at most what the server allows."
     )
@@ -167,7 +167,7 @@ class AdviseParts(Advise):
 class Evaluate(AgentRequest):
     """Exact score of one agent, of several with commas between, or of all: as `rhoplan evaluate --json`."""
 
-    world: Problem | None = None
+    world: POMDP | None = None
     cap: int | None = Field(None, ge=1, le=100_000)
 
 

@@ -31,10 +31,10 @@ from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, 
 from rhoplan.app.serve.sources import Source
 from rhoplan.app.serve.uncertain_tasks import uncertain_numbers
 from rhoplan.app.serve.worker import Job, Shelf, Tell
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, EvidenceError, ProblemError, RhoplanError, dotted
 from rhoplan.io.model_file import write_model
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.problems.registry import WORKED_MODELS
 
 SHARE_OF_LIMIT = 0.7
@@ -63,11 +63,11 @@ class Asked:
         return self.begun(self.model, self.source.key, self.start)[0]
 
     @cached_property
-    def model(self) -> Problem:
+    def model(self) -> POMDP:
         return self.named("problem", self.source)
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> POMDP:
         """The model, as it stands at the start of the case."""
         return self.begun(self.model, self.source.key, self.start)[1]
 
@@ -77,7 +77,7 @@ class Asked:
         said = {"prior": self.get("own_prior" if "values" in self.request else "prior"), "known": self.get("known")}
         return {name: value for name, value in said.items() if value}
 
-    def begun(self, model: Problem, key: str, start: Record) -> tuple[str, Problem]:
+    def begun(self, model: POMDP, key: str, start: Record) -> tuple[str, POMDP]:
         """`model`, at hand under `key`, at the start of a case, and the key of that."""
         name = f"{key}|start {sorted(start.items())!r}"
         return (name, self.shelf.get(name, lambda: started(model, **start))) if start else (key, model)
@@ -107,14 +107,14 @@ class Asked:
     def get(self, name: str) -> Any:
         return self.request.get(name)
 
-    def named(self, field: str, source: Source) -> Problem:
+    def named(self, field: str, source: Source) -> POMDP:
         """The problem that `field` of the request names or holds; a fault in it is told by its place in the request."""
         try:
             return self.shelf.problem(source)
         except ProblemError as error:
             raise ProblemError(error.message, field=error.field, code=error.code).within(field) from None
 
-    def agents(self, problem: Problem, **changes: Any) -> list[BoundAgent]:
+    def agents(self, problem: POMDP, **changes: Any) -> list[BoundAgent]:
         """The agents that the request names, for `problem`; changes: settings that are others than the request's."""
         said = {**self.request, **changes}
         names = said["agent"]
@@ -124,13 +124,13 @@ class Asked:
         wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
         return [make_agent(name, problem, **settings) for name in wanted]
 
-    def one_agent(self, problem: Problem, **changes: Any) -> BoundAgent:
+    def one_agent(self, problem: POMDP, **changes: Any) -> BoundAgent:
         agents = self.agents(problem, **changes)
         if len(agents) != 1:
             raise AgentError("this takes one agent at a time", field=("agent",))
         return agents[0]
 
-    def graph(self, problem: Problem, key: str, unavailable: Iterable[str]) -> Graph:
+    def graph(self, problem: POMDP, key: str, unavailable: Iterable[str]) -> Graph:
         """The graph of `problem`, at hand under `key`, without tests that cannot be had."""
         if not unavailable:
             problem.flat  # noqa: B018  (says so where the problem is not flat)
@@ -138,7 +138,7 @@ class Asked:
         name = f"{key}|without {sorted(set(unavailable))!r}"
         return shared_graph(self.shelf.get(name, lambda: replace(without(problem, unavailable))))
 
-    def adviser(self, problem: Problem, key: str, agent: BoundAgent) -> Adviser:
+    def adviser(self, problem: POMDP, key: str, agent: BoundAgent) -> Adviser:
         """Who advises on the case; the latest one is kept with what it has worked out."""
         left, memory = self.unavailable, self.request["memory"]
         asked = repr([key, agent.name, agent.settings, self.given, left, memory])
@@ -148,12 +148,12 @@ class Asked:
         found: Adviser = self.shelf.latest[1]
         return found
 
-    def advice(self, problem: Problem, key: str, agent: BoundAgent) -> Record:
+    def advice(self, problem: POMDP, key: str, agent: BoundAgent) -> Record:
         adviser = self.adviser(problem, key, agent)
         found = adviser.advice(seconds=self.seconds / 2)
         return records.advice_record(problem, adviser.agent, found)
 
-    def case(self, model: Problem, key: str, agent: BoundAgent, start: Record) -> Case:
+    def case(self, model: POMDP, key: str, agent: BoundAgent, start: Record) -> Case:
         """A case without entries, planned on the graphs at hand."""
         name, problem = self.begun(model, key, start)
         memory = self.request["memory"]
@@ -302,7 +302,7 @@ def what_if(asked: Asked) -> Record:
     return {"advice": told, **changed, "parameters": numbers, "counts": counts, "flips": found, "flips_words": words}
 
 
-def _changed(asked: Asked) -> tuple[str, Problem, BoundAgent]:
+def _changed(asked: Asked) -> tuple[str, POMDP, BoundAgent]:
     """The problem and the agent with the numbers of a what-if, and the key under which the problem is at hand."""
     parts = {name: asked.request[name] for name in ("prior", "costs", "rewards", "first_prices") if asked.get(name)}
     problem = overridden(asked.problem, **parts) if parts else asked.problem

@@ -23,7 +23,7 @@ from rhoplan.parallel import begin_as_child
 
 if TYPE_CHECKING:
     from rhoplan.advice.case import Adviser
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
 
 MOST_PROBLEMS = 24
 """Problems a worker keeps with their graphs; the longest unused one goes first, what-ifs before whole models."""
@@ -67,18 +67,18 @@ class Shelf:
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
-        self._problems: OrderedDict[str, Problem] = OrderedDict()
+        self._problems: OrderedDict[str, POMDP] = OrderedDict()
         self.latest: tuple[str, Adviser] | None = None
 
     @property
     def keys(self) -> frozenset[str]:
         return frozenset(self._problems)
 
-    def problem(self, source: Source) -> Problem:
+    def problem(self, source: Source) -> POMDP:
         """The problem of `source`, with a graph that has a limit."""
         return self.get(source.key, lambda: build(source))
 
-    def get(self, key: str, make: Callable[[], Problem]) -> Problem:
+    def get(self, key: str, make: Callable[[], POMDP]) -> POMDP:
         """The problem called `key`, made if it is not at hand."""
         from rhoplan._old.graph import Graph
 
@@ -99,7 +99,7 @@ class Shelf:
             del self._problems[key]
 
 
-def build(source: Source) -> Problem:
+def build(source: Source) -> POMDP:
     """The problem that `source` means."""
     if source.text is None:
         from rhoplan.problems.registry import make

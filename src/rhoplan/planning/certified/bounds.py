@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from rhoplan._old.graph import Graph
 from rhoplan._old.merging import grown
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
 from rhoplan.planning import clock
 from rhoplan.planning.certified.convex import Anchors
 from rhoplan.planning.certified.follow import TRUE, first_actions, plan_vectors
@@ -46,14 +46,14 @@ MOST_ANCHORS, MOST_PLANNED = 200, 5000
 class RevealingMenu:
     """The menu of `problem` with, after the tests, one revelation per test in the same order, at the same price."""
 
-    problem: Problem
+    problem: POMDP
 
     @property
     def gains(self) -> Array:
         return self.problem.flat.gains
 
-    def __call__(self, visible: Visible) -> tuple[Action, ...]:
-        actions = self.problem.menu(visible)
+    def __call__(self, observable: Observable) -> tuple[Action, ...]:
+        actions = self.problem.menu(observable)
         tests = [action for action in actions if not action.ends_episode]
         commits = [action for action in actions if action.ends_episode]
         return (*tests, *(reveal(test) for test in tests), *commits)
@@ -76,10 +76,10 @@ class Bounds:
     `borrowed` (N,) from the anchors (-1 for none). likely (N,): reach of each node when the graph last grew.
     """
 
-    def __init__(self, problem: Problem, *, weight: float, discount: float, memory: float) -> None:
+    def __init__(self, problem: POMDP, *, weight: float, discount: float, memory: float) -> None:
         self.problem, self.weight, self.discount = problem, weight, discount
         self.symmetries = state_symmetries(problem)
-        relaxed = Problem(problem.name, problem.factors, problem.start, RevealingMenu(problem), unit=problem.unit)
+        relaxed = POMDP(problem.name, problem.factors, problem.start, RevealingMenu(problem), unit=problem.unit)
         group = self.symmetries if len(self.symmetries) > 1 else None
         self.tests = len(problem.flat.tests)
         self.graph = Graph(relaxed, permutations=group)
@@ -236,7 +236,7 @@ class Bounds:
         """Bring each pair of node and test up to the stage wanted, growing the graph as needed."""
         graph, behind = self.graph, self.stage[nodes, slots] < wanted
         nodes, slots, wanted = nodes[behind], slots[behind], wanted[behind]
-        arc = np.where(wanted == TRUE, slots, slots + graph.going[graph.visible[nodes]] // 2)
+        arc = np.where(wanted == TRUE, slots, slots + graph.going[graph.observable[nodes]] // 2)
         for slot in np.unique(arc):
             rows = nodes[arc == slot]
             graph.expand(
@@ -260,33 +260,33 @@ class Bounds:
         for name, fill in fills.items():
             setattr(self, name, grown(getattr(self, name), self.size, fill))
         self.lower[new] = self.fallback[new] = graph.stop_reward[new]
-        for visible, positions in graph.by_visible(new):
+        for observable, positions in graph.by_visible(new):
             nodes = new[positions]
             beliefs = graph.beliefs(nodes)
             # Knowing the state for nothing, and gaining all its entropy.
             perfect = beliefs @ self._corners() + self.weight * self._entropy(nodes)
-            going = graph.menus[visible].going
+            going = graph.menus[observable].going
             for slot, revelation in enumerate(going[len(going) // 2 :]):
                 rows = beliefs @ revelation.likelihood
                 telling = (rows > 0).sum(axis=1) > 1
                 self.doubt[nodes, slot] = np.where(telling, np.maximum(1 - rows.max(axis=1), 1e-300), 0.0)
                 worth = revelation.reward[0] + perfect
                 # A test that can tell nothing more is of use only for what it opens, and below discount 1 for delay.
-                useful = telling | (self.discount < 1) | self._opens(visible, slot)
+                useful = telling | (self.discount < 1) | self._opens(observable, slot)
                 self.reward[nodes, slot] = np.where(useful, worth, -np.inf)
             self.upper[nodes] = np.maximum(graph.stop_reward[nodes], self.reward[nodes].max(axis=1, initial=-np.inf))
         if self.anchors is not None and new.size:
             self._borrow(new)
 
-    def _opens(self, visible: int, slot: int) -> bool:
+    def _opens(self, observable: int, slot: int) -> bool:
         """Whether another test waits for a test in `visible`, be it alone or together with others."""
-        if (visible, slot) not in self._opening:
-            done, name = self.graph.visibles[visible], self.graph.menus[visible].going[slot].name
+        if (observable, slot) not in self._opening:
+            done, name = self.graph.observables[observable], self.graph.menus[observable].going[slot].name
             assert isinstance(done, Done)
             tests = self.problem.flat.tests
             runs = {name}.union(*(test.parts for test in tests if test.name == name)) - done.run
-            self._opening[visible, slot] = any(runs & set(t.after) and t.name not in done.run for t in tests)
-        return self._opening[visible, slot]
+            self._opening[observable, slot] = any(runs & set(t.after) and t.name not in done.run for t in tests)
+        return self._opening[observable, slot]
 
     def _corners(self) -> Array:
         """Upper value (S,) of each state once it is known; with a discount a loss can be put off for ever."""

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
+from rhoplan.belief_math.transitions import expected
 from rhoplan.model.horizon import Left, without_horizon
-from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
-from rhoplan.model.transitions import expected
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
 from rhoplan.planning import clock
 
 MOST_SWEEPS, SETTLED = 2000, 1e-4
@@ -43,7 +43,7 @@ class Crude:
     first: str
 
 
-def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: float) -> Crude:
+def crude_bounds(problem: POMDP, *, weight: float, discount: float, deadline: float) -> Crude:
     """Bounds that hold. Where not even all actions can be looked at before `deadline` they are infinite, or what the
     menu says of all: `pays_between`, the least and the most that any action pays on average, in any state."""
     start = problem.menu(problem.start)
@@ -79,8 +79,8 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
             upper = min(upper, float(belief[0] @ _swept(menus, problem.start, discount, high, half)))
         if math.isfinite(low):
             for number, action in enumerate(start):
-                blind = {visible: _named(menu, action.name) for visible, menu in menus.items()}
-                always = {visible: (found,) for visible, found in blind.items() if found is not None}
+                blind = {observable: _named(menu, action.name) for observable, menu in menus.items()}
+                always = {observable: (found,) for observable, found in blind.items() if found is not None}
                 if len(always) < len(menus):
                     continue
                 worst = -for_ever(-min(float(found.reward.min()) for (found,) in always.values()), discount, ends)
@@ -92,12 +92,12 @@ def crude_bounds(problem: Problem, *, weight: float, discount: float, deadline: 
     return _rounded(lower, upper, first, (low, high, lower, upper))
 
 
-def _menus(problem: Problem, deadline: float) -> dict[Visible, tuple[Action, ...]]:
+def _menus(problem: POMDP, deadline: float) -> dict[Observable, tuple[Action, ...]]:
     """What can be done in each visible state that one can come to; TimeoutError where `deadline` comes first."""
     menus = {problem.start: problem.menu(problem.start)}
     queue = [problem.start]
-    for visible in queue:
-        for action in menus[visible]:
+    for observable in queue:
+        for action in menus[observable]:
             for there in action.leads_to:
                 if there is not END and there not in menus:
                     clock.check(deadline)
@@ -106,7 +106,7 @@ def _menus(problem: Problem, deadline: float) -> dict[Visible, tuple[Action, ...
     return menus
 
 
-def _told_range(problem: Problem, told: tuple[float, float], weight: float, discount: float) -> tuple[float, float]:
+def _told_range(problem: POMDP, told: tuple[float, float], weight: float, discount: float) -> tuple[float, float]:
     """What any plan is worth at least and at most whose actions pay what is `told`, and which may end after any."""
     doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
     least, most = told[0], told[1] + doubt
@@ -117,8 +117,8 @@ def _told_range(problem: Problem, told: tuple[float, float], weight: float, disc
 
 
 def _within_horizon(
-    problem: Problem,
-    menus: Mapping[Visible, tuple[Action, ...]],
+    problem: POMDP,
+    menus: Mapping[Observable, tuple[Action, ...]],
     steps: int,
     at_once: Crude,
     weight: float,
@@ -131,7 +131,7 @@ def _within_horizon(
     goes one way in n: its extremes are at the fewest steps and at the most.
     """
     every = [action for menu in menus.values() for action in menu]
-    endings = {visible: [action for action in menu if action.ends_episode] for visible, menu in menus.items()}
+    endings = {observable: [action for action in menu if action.ends_episode] for observable, menu in menus.items()}
     stops, left = _may_end(every), discount**steps
     over = [0.0] if not all(endings.values()) else []  # where nothing ends, all is over after the last step
     doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
@@ -160,12 +160,12 @@ def _within_horizon(
             told = weight * float(entropy(factor.prior)) if stays else 0.0
             upper = upper if seen is None else min(upper, float(factor.prior @ seen[home]) + told)
         safe = {
-            visible: max((a.reward for a in found), key=lambda reward: float(reward.min())) if found else nothing
-            for visible, found in endings.items()
+            observable: max((a.reward for a in found), key=lambda reward: float(reward.min())) if found else nothing
+            for observable, found in endings.items()
         }
         for number, action in enumerate(start):
-            blind = {visible: _named(menu, action.name) for visible, menu in menus.items()}
-            always = {visible: (found,) for visible, found in blind.items() if found is not None}
+            blind = {observable: _named(menu, action.name) for observable, menu in menus.items()}
+            always = {observable: (found,) for observable, found in blind.items() if found is not None}
             share = _part(deadline, len(start) - number)
             earned = _counted_down(always, safe, steps, discount, share, -1.0) if len(always) == len(menus) else None
             value = -math.inf if earned is None else float(factor.prior @ earned[home])
@@ -179,13 +179,13 @@ def _summed(each: float, steps: int, discount: float) -> float:
 
 
 def _counted_down(
-    menus: Mapping[Visible, tuple[Action, ...]],
-    last: Mapping[Visible, Array],
+    menus: Mapping[Observable, tuple[Action, ...]],
+    last: Mapping[Observable, Array],
     steps: int,
     discount: float,
     deadline: float,
     sign: float,
-) -> dict[Visible, Array] | None:
+) -> dict[Observable, Array] | None:
     """Bounds, from above (sign 1) or from below (-1), on the best action in each state and place with `steps` left.
 
     last: values with none left. If one step more adds at most so much anywhere, each further one adds at most that,
@@ -193,18 +193,18 @@ def _counted_down(
     """
     values, found = dict(last), None
     for done in range(1, min(steps, MOST_SWEEPS) + 1):
-        after = dict[Visible, Array]()
-        for visible, menu in menus.items():
+        after = dict[Observable, Array]()
+        for observable, menu in menus.items():
             worths = list[Array]()
             for action in menu:
                 if clock.now() > deadline:
                     return found
                 worths.append(_worth(action, values, discount))
-            after[visible] = np.max(worths, axis=0)
-        changes = np.array([sign * (after[visible] - values[visible]) for visible in menus])
+            after[observable] = np.max(worths, axis=0)
+        changes = np.array([sign * (after[observable] - values[observable]) for observable in menus])
         more = _summed(discount * max(float(changes.max()), 0.0), steps - done, discount)
         further = _summed(discount * float(np.abs(changes).max()), steps - done, discount)
-        values, found = after, {visible: value + sign * more for visible, value in after.items()}
+        values, found = after, {observable: value + sign * more for observable, value in after.items()}
         if further <= SETTLED * max(float(np.abs(value).max()) for value in after.values()):
             break
     return found
@@ -216,7 +216,7 @@ def _rounded(lower: float, upper: float, first: str, seen: tuple[float, ...]) ->
     return Crude(lower - rounding, max(upper, lower) + rounding, first)
 
 
-def _range_above(problem: Problem, actions: Sequence[Action], weight: float, discount: float) -> float:
+def _range_above(problem: POMDP, actions: Sequence[Action], weight: float, discount: float) -> float:
     """No plan that takes these `actions` is worth more, whatever the hidden state."""
     doubt = weight * sum(math.log(len(factor.states)) for factor in problem.factors)
     paid = [(float(a.reward.max()) + (doubt if len(a.outcomes) > 1 else 0.0), a.ends_episode) for a in actions]
@@ -225,7 +225,7 @@ def _range_above(problem: Problem, actions: Sequence[Action], weight: float, dis
     return max(for_ever(going, discount, _may_end(actions)), ending)
 
 
-def _known_at_once(problem: Problem, actions: Sequence[Action], weight: float, discount: float) -> float:
+def _known_at_once(problem: POMDP, actions: Sequence[Action], weight: float, discount: float) -> float:
     """What is to be had at most by who knows the one hidden state, which never changes, and is paid for all of it."""
     (factor,) = problem.factors
     nothing = np.full(len(factor.states), -np.inf)
@@ -260,30 +260,30 @@ def _named(menu: tuple[Action, ...], name: str) -> Action | None:
 
 
 def _swept(
-    menus: Mapping[Visible, tuple[Action, ...]], start: Visible, discount: float, first: float, deadline: float
+    menus: Mapping[Observable, tuple[Action, ...]], start: Observable, discount: float, first: float, deadline: float
 ) -> Array:
     """The value (S,) at the start of the best action in each state and place, swept from `first` everywhere.
 
     If one sweep does not raise `first` (or does not lower it), no later one does: the bound holds at any time.
     """
     states = len(menus[start][0].reward)
-    values = {visible: np.full(states, first) for visible in menus}
+    values = {observable: np.full(states, first) for observable in menus}
     for _ in range(MOST_SWEEPS):
         moved = 0.0
-        for visible, menu in menus.items():
+        for observable, menu in menus.items():
             after = np.full(states, -np.inf)
             for action in menu:
                 if clock.now() > deadline:
                     return values[start]
                 after = np.maximum(after, _worth(action, values, discount))
-            moved = max(moved, float(np.abs(after - values[visible]).max()))
-            values[visible] = after
+            moved = max(moved, float(np.abs(after - values[observable]).max()))
+            values[observable] = after
         if moved <= SETTLED * abs(first) * (1 - discount if discount < 1 else 1.0):
             break
     return values[start]
 
 
-def _worth(action: Action, values: dict[Visible, Array], discount: float) -> Array:
+def _worth(action: Action, values: dict[Observable, Array], discount: float) -> Array:
     """What taking `action` is worth (S,) in each state, given values of what follows."""
     total: Array = action.reward.copy()
     going = [outcome for outcome, there in enumerate(action.leads_to) if there is not END]

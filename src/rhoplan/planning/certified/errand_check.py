@@ -18,10 +18,10 @@ from functools import partial
 import numpy as np
 from numpy.random import Generator
 
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.belief_math.information import information
 from rhoplan.errors import EvidenceError
 from rhoplan.model.pomdp import END, Action
+from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 
@@ -54,12 +54,12 @@ def _met(policy: ErrandPolicy, rng: Generator, most: int) -> Iterator[Situation]
         chances = np.array([each.probability for each in branches])
         place = int(rng.choice(len(branches), p=chances / chances.sum()))
         situation, steps = branches[place].situation, steps + 1
-        if situation.visible is END or steps >= LONGEST:
+        if situation.observable is END or steps >= LONGEST:
             situation, steps = initial(policy.origin), 0
 
 
 def _next(policy: ErrandPolicy, situation: Situation, rng: Generator) -> Action:
-    menu = policy.origin.menu(situation.visible)
+    menu = policy.origin.menu(situation.observable)
     if rng.random() >= ASIDE:
         try:
             return _named(menu, policy.action(situation))
@@ -71,7 +71,7 @@ def _next(policy: ErrandPolicy, situation: Situation, rng: Generator) -> Action:
 def _lower_excess(policy: ErrandPolicy, situation: Situation, claimed: float) -> float:
     """By how much the claim goes beyond the backup of the plan's action; infinite where the plan has none."""
     try:
-        action = _named(policy.origin.menu(situation.visible), policy.action(situation))
+        action = _named(policy.origin.menu(situation.observable), policy.action(situation))
     except EvidenceError:
         return math.inf
     return excess(sized(claimed), _backup(policy, situation, action, policy.plan.lower))
@@ -79,7 +79,7 @@ def _lower_excess(policy: ErrandPolicy, situation: Situation, claimed: float) ->
 
 def _upper_excess(policy: ErrandPolicy, situation: Situation, claimed: float) -> float:
     """By how much the backup of some action goes beyond the claim."""
-    least, menu = partial(policy.own_upper, least=True), policy.origin.menu(situation.visible)
+    least, menu = partial(policy.own_upper, least=True), policy.origin.menu(situation.observable)
     if policy.settings.discount == 1 and any(_goes_on_for_nothing(action, situation) for action in menu):
         return math.inf
     return max(excess(_backup(policy, situation, action, least), sized(claimed)) for action in menu)
@@ -88,7 +88,7 @@ def _upper_excess(policy: ErrandPolicy, situation: Situation, claimed: float) ->
 def _goes_on_for_nothing(action: Action, situation: Situation) -> bool:
     """Whether an action stays where it is, or goes elsewhere whatever is hidden, and may cost nothing: without a
     discount, who takes such for ever earns what no backup tells."""
-    stays, walks = situation.visible in action.leads_to, float(np.ptp(action.reward)) == 0
+    stays, walks = situation.observable in action.leads_to, float(np.ptp(action.reward)) == 0
     return (stays or walks) and END not in action.leads_to and float(action.reward.max()) >= 0
 
 
@@ -99,7 +99,7 @@ def _backup(policy: ErrandPolicy, situation: Situation, action: Action, value: C
     paid = float(action.reward @ belief) + weight * float(information(belief[None, :], action)[0])
     total = Worth(paid, float(np.abs(action.reward) @ belief) + weight * math.log(len(belief)))
     for each in branch(policy.origin, situation, action):
-        if each.situation.visible is not END:
+        if each.situation.observable is not END:
             total = total.plus(discount * each.probability, sized(value(each.situation)))
     return total
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.belief.information import information
-from rhoplan.belief.situation import Situation, branch, initial
+from rhoplan.belief_math.information import information
 from rhoplan.errors import EvidenceError, LimitError
-from rhoplan.model.pomdp import END, Action, Array, Problem
+from rhoplan.model.pomdp import END, POMDP, Action, Array
+from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.asked import Asked, BoundedPolicy, spelt
 from rhoplan.planning.certified.errands import ErrandPlan, Unfit
 from rhoplan.planning.certified.reveal import errand_bounds
@@ -37,7 +37,7 @@ class ErrandPolicy(BoundedPolicy):
     above: policies whose upper bounds hold too. most: what the start is known to be worth at most.
     """
 
-    origin: Problem
+    origin: POMDP
     settings: Asked
     plan: ErrandPlan
     above: tuple[BoundedPolicy, ...] = ()
@@ -45,7 +45,7 @@ class ErrandPolicy(BoundedPolicy):
 
     def action(self, situation: Situation) -> str:
         """The name of what to do in `situation`."""
-        if situation.visible is END:
+        if situation.observable is END:
             raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
         try:
             return self.plan.action(situation)
@@ -62,7 +62,7 @@ class ErrandPolicy(BoundedPolicy):
         """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
         most, others = self._most(situation), [policy.actions(situation) for policy in self.above]
         found = {}
-        for action in self.origin.menu(situation.visible):
+        for action in self.origin.menu(situation.observable):
             low, high = self._ahead(action, situation)
             high = min([most, high, *(bounds[action.name][1] for bounds in others if action.name in bounds)])
             found[action.name] = low, max(low, high)
@@ -81,7 +81,7 @@ class ErrandPolicy(BoundedPolicy):
             paid += self.settings.weight * float(information(belief[None, :], action)[0])
         low = high = paid
         for each in branch(self.origin, situation, action):
-            if each.situation.visible is not END:
+            if each.situation.observable is not END:
                 share = self.settings.discount * each.probability
                 low += share * self.plan.lower(each.situation)
                 high += share * self.own_upper(each.situation)
@@ -108,25 +108,25 @@ class ErrandPolicy(BoundedPolicy):
     def _own(self) -> float:
         return self.plan.upper(initial(self.origin), self._errand)
 
-    def _errand(self, errand: Problem, belief: Array) -> Bounds:
+    def _errand(self, errand: POMDP, belief: Array) -> Bounds:
         key = id(errand), belief.tobytes()
         if key not in self._errands:
             bounds = errand_bounds(errand, belief, weight=self.settings.weight, gap=GAP, seconds=SECONDS)
             self._errands[key] = errand, bounds
         return self._errands[key][1]
 
-    def _at_least(self, errand: Problem, belief: Array) -> Bounds:
+    def _at_least(self, errand: POMDP, belief: Array) -> Bounds:
         lower, _ = self._errand(errand, belief)
         return lower, lower
 
     @cached_property
-    def _errands(self) -> dict[tuple[int, bytes], tuple[Problem, Bounds]]:
+    def _errands(self) -> dict[tuple[int, bytes], tuple[POMDP, Bounds]]:
         """Bounds on errands by their number, which stays theirs as long as they are kept here, and belief."""
         return {}
 
     def _is_start(self, situation: Situation) -> bool:
         start = initial(self.origin)
-        return situation.visible == start.visible and all(map(np.array_equal, situation.beliefs, start.beliefs))
+        return situation.observable == start.observable and all(map(np.array_equal, situation.beliefs, start.beliefs))
 
 
 def file_of(policy: BoundedPolicy) -> Any:
@@ -140,15 +140,15 @@ def file_of(policy: BoundedPolicy) -> Any:
 def digest_of(plan: ErrandPlan) -> str:
     """What tells two problems apart by the surroundings of their starts."""
     found = hashlib.sha256(repr(sorted(map(spelt, plan.survey.place))).encode())
-    for visible in plan.survey.place:
-        for action in plan.problem.menu(visible):
+    for observable in plan.survey.place:
+        for action in plan.problem.menu(observable):
             found.update(f"({numbers_of(action)!r}, {spelt(action.leads_to)})".encode())
     for factor in plan.problem.factors:
         found.update(factor.prior.tobytes())
     return found.hexdigest()
 
 
-def errand_policy(problem: Problem, told: dict[str, Any]) -> ErrandPolicy | None:
+def errand_policy(problem: POMDP, told: dict[str, Any]) -> ErrandPolicy | None:
     """The policy that `ErrandPolicy.save` wrote; None where it was made for another problem."""
     try:
         plan = ErrandPlan(problem, weight=told["weight"], discount=told["discount"])

@@ -18,11 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.belief.information import information, update
-from rhoplan.belief.situation import Situation
+from rhoplan.belief_math.information import information, update
 from rhoplan.errors import LimitError
 from rhoplan.model.diagnostic import Test
-from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
+from rhoplan.model.situation import Situation
 from rhoplan.planning import clock
 from rhoplan.planning.routing.decomposition import decomposes, going_on_costs
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, depends, is_move
@@ -32,7 +32,7 @@ from rhoplan.planning.routing.tour_value import MOST_TESTS, TaskValues, TourValu
 ROUNDING = 1e-12
 """Outward rounding, as a share of what is at stake."""
 
-Best = Callable[[Problem, Array], tuple[float, float]]
+Best = Callable[[POMDP, Array], tuple[float, float]]
 """Certified bounds on what an errand, a flat problem, is worth with a belief."""
 
 
@@ -43,7 +43,7 @@ class Unfit(Exception):
 class ErrandPlan:
     """The plan in any situation of `problem`. LimitError where the problem does not come apart into errands."""
 
-    def __init__(self, problem: Problem, *, weight: float, discount: float) -> None:
+    def __init__(self, problem: POMDP, *, weight: float, discount: float) -> None:
         self.problem, self.weight, self.discount = problem, weight, discount
         self.outlook = TourValue(problem, weight=weight, discount=discount)
         self.survey: SiteGraph = self.outlook.around(problem.start)
@@ -55,11 +55,13 @@ class ErrandPlan:
 
         LimitError where `deadline` comes first.
         """
-        found = self.outlook.around(situation.visible)
+        found = self.outlook.around(situation.observable)
         with self.outlook.limited(found, max(deadline - clock.now(), 0.0)):
             worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
             begun, tests = self._begun(situation, found, worth, after)
-        order = self.outlook.order(found, found.place[situation.visible], worth=worth[0], after=after[0], chosen=begun)
+        order = self.outlook.order(
+            found, found.place[situation.observable], worth=worth[0], after=after[0], chosen=begun
+        )
         return found, {column: tests if column in begun else MOST_TESTS for column in order}
 
     def _begun(self, situation: Situation, found: SiteGraph, worth: Array, after: Array) -> tuple[tuple[int, ...], int]:
@@ -70,7 +72,7 @@ class ErrandPlan:
         begun with so many must find the plan to go on with when he plans anew: then no plan is worse than the one
         before it.
         """
-        place = found.place[situation.visible]
+        place = found.place[situation.observable]
         begun, tests = tuple[int, ...](), MOST_TESTS
         if self.discount == 1 or found.is_dead_end:
             return begun, tests
@@ -93,7 +95,7 @@ class ErrandPlan:
     def action(self, situation: Situation) -> str:
         """The name of what is done first."""
         found, order = self.order(situation)
-        here = situation.visible
+        here = situation.observable
         for column, tests in order.items():
             path = self.path(found, here, column)
             if path:
@@ -117,7 +119,7 @@ class ErrandPlan:
 
     def _followed(self, situation: Situation, deadline: float) -> float:
         found, order = self.order(situation, deadline=deadline)
-        shadow, front, total, size = situation.visible, {situation.visible: 1.0}, 0.0, 0.0
+        shadow, front, total, size = situation.observable, {situation.observable: 1.0}, 0.0, 0.0
         for column, tests in order.items():
             names = self.path(found, shadow, column)
             paid, front = self._walk(front, names, deadline)
@@ -125,19 +127,19 @@ class ErrandPlan:
             shadow = self._along(shadow, names)
             errands, factor = self.outlook.task(found.tasks[column]), found.factors[column]
             known: dict[tuple[object, ...], tuple[float, dict[str, float]]] = {}
-            after: dict[Visible, float] = {}
-            for visible, mass in front.items():
+            after: dict[Observable, float] = {}
+            for observable, mass in front.items():
                 clock.check(deadline)
-                menu = self._on_offer(errands, visible, factor)
+                menu = self._on_offer(errands, observable, factor)
                 key = tuple((name, a.reward.tobytes(), a.likelihood.tobytes()) for name, a in menu.items())
                 if key not in known:
                     known[key] = self._on_the_spot(errands, situation.beliefs[factor], menu, tests)
-                if any(set(a.leads_to) != {visible} for a in menu.values() if len(a.outcomes) > 1):
+                if any(set(a.leads_to) != {observable} for a in menu.values() if len(a.outcomes) > 1):
                     raise Unfit
                 paid, ends = known[key]
                 total, size = total + mass * paid, size + mass * abs(paid)
                 for name, share in ends.items():
-                    there = visible if name == LEAVE else menu[name].leads_to[0]
+                    there = observable if name == LEAVE else menu[name].leads_to[0]
                     if there is not END:
                         after[there] = after.get(there, 0.0) + mass * share
             front = after
@@ -146,13 +148,13 @@ class ErrandPlan:
         if front:
             *names, last = self.way_out(found, shadow)
             paid, front = self._walk(front, names, deadline)
-            paid += sum(mass * self._ending(visible, last) for visible, mass in front.items())
+            paid += sum(mass * self._ending(observable, last) for observable, mass in front.items())
             total, size = total + paid, size + abs(paid)
         return total - ROUNDING * (size + 1.0)
 
-    def _on_offer(self, errands: TaskValues, visible: Visible, factor: int) -> dict[str, Action]:
+    def _on_offer(self, errands: TaskValues, observable: Observable, factor: int) -> dict[str, Action]:
         """The actions about a factor in `visible`, by their names in the errand, which stands for many factors."""
-        actions = [a for a in self.problem.menu(visible) if a.factor == factor and not is_move(a)]
+        actions = [a for a in self.problem.menu(observable) if a.factor == factor and not is_move(a)]
         tests = [a for a in actions if not depends(a) and len(a.outcomes) > 1]
         flat = errands.graph.problem.flat
         names = [test.name for test in flat.tests], [deal.name for deal in flat.commits if deal.name != LEAVE]
@@ -192,50 +194,50 @@ class ErrandPlan:
         return total, ends
 
     def _walk(
-        self, front: dict[Visible, float], names: list[str], deadline: float
-    ) -> tuple[float, dict[Visible, float]]:
+        self, front: dict[Observable, float], names: list[str], deadline: float
+    ) -> tuple[float, dict[Observable, float]]:
         """What walking by `names` pays, and where it leads from everywhere in `front`."""
-        total, after = 0.0, dict[Visible, float]()
-        for visible, mass in front.items():
+        total, after = 0.0, dict[Observable, float]()
+        for observable, mass in front.items():
             clock.check(deadline)
             for name in names:
-                action = next((a for a in self.problem.menu(visible) if a.name == name), None)
+                action = next((a for a in self.problem.menu(observable) if a.name == name), None)
                 if action is None or not is_move(action):
                     raise Unfit
                 total += mass * float(action.reward[0])
                 mass *= self.discount
-                visible = action.leads_to[0]
-            after[visible] = after.get(visible, 0.0) + mass
+                observable = action.leads_to[0]
+            after[observable] = after.get(observable, 0.0) + mass
         return total, after
 
-    def _along(self, visible: Visible, names: list[str]) -> Visible:
-        return next(iter(self._walk({visible: 1.0}, names, math.inf)[1]))
+    def _along(self, observable: Observable, names: list[str]) -> Observable:
+        return next(iter(self._walk({observable: 1.0}, names, math.inf)[1]))
 
-    def _ending(self, visible: Visible, name: str) -> float:
-        action = next((a for a in self.problem.menu(visible) if a.name == name), None)
+    def _ending(self, observable: Observable, name: str) -> float:
+        action = next((a for a in self.problem.menu(observable) if a.name == name), None)
         if action is None or not action.ends_episode or np.any(action.reward != action.reward[0]):
             raise Unfit
         return float(action.reward[0])
 
-    def path(self, found: SiteGraph, visible: Visible, column: int) -> list[str]:
+    def path(self, found: SiteGraph, observable: Observable, column: int) -> list[str]:
         """The walks from `visible`, which is in the survey, to an errand."""
         names = []
-        while (steps := found.steps[found.place[visible], column]) > 0:
-            for action in self.problem.menu(visible):
+        while (steps := found.steps[found.place[observable], column]) > 0:
+            for action in self.problem.menu(observable):
                 if is_move(action) and found.steps[found.place[action.leads_to[0]], column] == steps - 1:
                     there = found.cost[found.place[action.leads_to[0]], column] - float(action.reward[0])
-                    if there <= found.cost[found.place[visible], column] + 1e-9:
+                    if there <= found.cost[found.place[observable], column] + 1e-9:
                         names.append(action.name)
-                        visible = action.leads_to[0]
+                        observable = action.leads_to[0]
                         break
             else:
                 raise Unfit
         return names
 
-    def way_out(self, found: SiteGraph, visible: Visible) -> list[str]:
+    def way_out(self, found: SiteGraph, observable: Observable) -> list[str]:
         """The walks from `visible` to where ending is worth most, and the ending action."""
-        ways: dict[Visible, list[str]] = {visible: []}
-        queue = [visible]
+        ways: dict[Observable, list[str]] = {observable: []}
+        queue = [observable]
         for here in queue:
             worth = float(found.leaving[found.place[here]])
             for action in self.problem.menu(here):
@@ -267,13 +269,13 @@ class ErrandPlan:
 
     def upper(self, situation: Situation, best: Best, *, deadline: float = math.inf) -> float:
         """The optimum from `situation` on, where nothing but the walk connects the factors; else infinity."""
-        found = self.outlook.around(situation.visible)
+        found = self.outlook.around(situation.observable)
         if found.is_optional or found.has_remote or self.discount < 1:
             return math.inf
         if not self.comes_apart(deadline=deadline) or not self._going_on_costs:
             return math.inf
         worth = [best(e, situation.beliefs[f])[1] for e, f in zip(found.tasks, found.factors, strict=True)]
-        place = found.place[situation.visible]
+        place = found.place[situation.observable]
         return sum(worth) - shortest(found, place) + ROUNDING * (sum(map(abs, worth)) + 1.0)
 
 

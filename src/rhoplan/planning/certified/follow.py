@@ -64,7 +64,7 @@ def score_plan(bounds: Bounds, cap: int) -> tuple[float, float, float, float, st
         reward += float(acts.mass[acts.going] @ acts.reward[acts.going]) + float(ended[REWARD])
         success += float(ended[SUCCESS])
         tests += layer.step * float(acts.mass[stops].sum()) + float(ended[TESTS])
-    menu = graph.menus[graph.visible[graph.root]]
+    menu = graph.menus[graph.observable[graph.root]]
     slot = int(first_actions(bounds, np.array([graph.root]))[0])
     first = menu.going[slot] if slot >= 0 else menu.ending[-1 - slot]
     return reward, tests, success, truncated, first.name

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.belief.situation import initial
 from rhoplan.errors import LimitError
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.situation import initial
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.crude import crude_bounds
@@ -57,7 +57,7 @@ CHECKING = 10.0
 class General:
     """What is asked for of any problem, until `deadline`."""
 
-    problem: Problem
+    problem: POMDP
     weight: float
     discount: float
     gap: float
@@ -138,7 +138,7 @@ class General:
             return
         start = initial(self.problem)
 
-        def best(errand: Problem, belief: Array) -> tuple[float, float]:
+        def best(errand: POMDP, belief: Array) -> tuple[float, float]:
             left = max(self.deadline - clock.now(), 0.0)
             return errand_bounds(errand, belief, weight=self.weight, gap=0.1 * self.gap, seconds=left)
 

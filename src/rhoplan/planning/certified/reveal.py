@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning import clock
 from rhoplan.planning.certified.bounds import Bounds
 from rhoplan.planning.certified.follow import score_plan
@@ -34,7 +34,7 @@ DOUBT_STEP, REACH_STEP = 2.0, 3.0
 
 
 def solve_by_revealing(
-    problem: Problem,
+    problem: POMDP,
     *,
     weight: float,
     discount: float,
@@ -85,7 +85,7 @@ def solve_by_revealing(
     return SolveResult(lower, upper, gap, ended, *scored, *work)
 
 
-def errand_bounds(errand: Problem, belief: Array, *, weight: float, gap: float, seconds: float) -> tuple[float, float]:
+def errand_bounds(errand: POMDP, belief: Array, *, weight: float, gap: float, seconds: float) -> tuple[float, float]:
     """Bounds on what a flat problem is worth with another belief, without a discount."""
     known = replace(errand, factors=(replace(errand.factors[0], prior=belief),))
     found = solve_by_revealing(known, weight=weight, discount=1.0, gap=gap, seconds=seconds)

@@ -14,7 +14,7 @@ import numpy as np
 
 from rhoplan.errors import ProblemError
 from rhoplan.model.horizon import horizon_of, with_horizon
-from rhoplan.model.pomdp import Ids, Problem
+from rhoplan.model.pomdp import POMDP, Ids
 from rhoplan.planning.asked import MANY_FORMAT, Asked, seal
 from rhoplan.planning.certified.errand_policy import FORMAT as ERRAND_FORMAT
 from rhoplan.planning.certified.errand_policy import ErrandPolicy, errand_policy
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rhoplan.planning.many import ManyPolicy
 
 
-def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy:
+def load_policy(path: Path | str, problem: POMDP) -> SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy:
     """The policy saved in `path`, for the problem that it was solved for; with a horizon, `origin` has it too."""
     told, arrays = _read(path)
     if told["horizon"] is not None and horizon_of(problem) is None:
@@ -50,7 +50,7 @@ def load_policy(path: Path | str, problem: Problem) -> SolvedPolicy | GridPolicy
     return found
 
 
-def _solved_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> SolvedPolicy | None:
+def _solved_policy(problem: POMDP, told: dict[str, Any], arrays: dict[str, Any]) -> SolvedPolicy | None:
     compiled = _compiled(problem, arrays.get("kinds"))  # files of versions before there were kinds have none
     if compiled is None:
         return None
@@ -74,7 +74,7 @@ def _ways_to_solve(compiled: Compiled, discount: float) -> Iterator[Compiled]:
     yield from map(with_stops, splits(compiled))
 
 
-def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:
+def _compiled(problem: POMDP, kinds: Ids | None) -> Compiled | None:
     """`problem` with these kinds; None where they are those of another one."""
     joint = prod(len(factor.states) for factor in problem.factors)
     if kinds is not None:
@@ -84,13 +84,13 @@ def _compiled(problem: Problem, kinds: Ids | None) -> Compiled | None:
     return compile_problem(problem, kinds=kinds)
 
 
-def _many_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:
+def _many_policy(problem: POMDP, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:
     from rhoplan.planning.many.loading import many_policy
 
     return many_policy(problem, told, arrays)
 
 
-def _errand_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ErrandPolicy | None:
+def _errand_policy(problem: POMDP, told: dict[str, Any], arrays: dict[str, Any]) -> ErrandPolicy | None:
     """The plan of errands, with the policies that were saved for their upper bounds."""
     found = errand_policy(problem, told)
     others = [_contents(BytesIO(arrays[f"above-{place}"].tobytes())) for place in _numbers_after(arrays, "above-")]
@@ -100,7 +100,7 @@ def _errand_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any
 
 
 Made: TypeAlias = (
-    "Callable[[Problem, dict[str, Any], dict[str, Any]], SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy | None]"
+    "Callable[[POMDP, dict[str, Any], dict[str, Any]], SolvedPolicy | GridPolicy | ErrandPolicy | ManyPolicy | None]"
 )
 
 MADE: dict[str, Made] = {

@@ -13,11 +13,11 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from rhoplan.belief.situation import initial
 from rhoplan.errors import AgentError, expect
 from rhoplan.model.horizon import with_horizon
 from rhoplan.model.limits import FEW_STATES
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import initial
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
@@ -39,7 +39,7 @@ CROSSED = 1e-9
 
 
 def solve(
-    problem: Problem,
+    problem: POMDP,
     *,
     weight: float = 0.0,
     discount: float | None = None,
@@ -70,7 +70,7 @@ def solve(
     with a discount below 1 and only losses to commit to: putting off the loss for ever can be optimal; no cut-off
     reaches that, and the bounds then stay apart.
     """
-    expect(problem, Problem, "make")
+    expect(problem, POMDP, "make")
     discount = problem.discount if discount is None else discount
     if horizon is not None:
         if method not in (None, GRIDS, POINTS):
@@ -114,7 +114,7 @@ def _in_order(found: SolveResult) -> SolveResult:
     return found
 
 
-def _without_delay(problem: Problem, weight: float, discount: float) -> Callable[[Pair], Pair]:
+def _without_delay(problem: POMDP, weight: float, discount: float) -> Callable[[Pair], Pair]:
     """What bounds are where a first look takes no time; where there is none, what they were."""
     if not problem.looks_first:
         return lambda bounds: bounds
@@ -122,7 +122,7 @@ def _without_delay(problem: Problem, weight: float, discount: float) -> Callable
     return lambda bounds: without_delay(problem, start, bounds, weight=weight, discount=discount)
 
 
-def usual_method(problem: Problem) -> str:
+def usual_method(problem: POMDP) -> str:
     """The method for `problem` where nobody asks for one."""
     if problem.listed is None:
         return GRIDS if len(problem.factors) > 1 and not problem.looks_first else POINTS
@@ -132,7 +132,7 @@ def usual_method(problem: Problem) -> str:
 
 
 def _solve_by_evidence(
-    problem: Problem,
+    problem: POMDP,
     weight: float,
     discount: float,
     gap: float,

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.belief.information import entropy
-from rhoplan.belief.situation import Situation
+from rhoplan.belief_math.information import entropy
 from rhoplan.errors import EvidenceError
 from rhoplan.model.horizon import horizon_of
-from rhoplan.model.pomdp import END, Array, Ids, Problem
+from rhoplan.model.pomdp import END, POMDP, Array, Ids
+from rhoplan.model.situation import Situation
 from rhoplan.planning.asked import Asked, BoundedPolicy, unbeaten
 from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.check import backup
@@ -46,7 +46,7 @@ class SolvedPolicy(BoundedPolicy):
     convex. corner (N,), informed: bounds that always hold.
     """
 
-    origin: Problem
+    origin: POMDP
     problem: Compiled
     settings: Asked
     vectors: dict[int, tuple[Array, Array, Ids]]
@@ -240,18 +240,20 @@ class SolvedPolicy(BoundedPolicy):
     def _place(self, situation: Situation) -> tuple[int, Array]:
         """The class of `situation`, and the belief over its states; of several classes that with the best plan, which
         goes on with plans of classes that the next situation is in."""
-        if situation.visible is END:
+        if situation.observable is END:
             raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
         joint: Array = np.ones(1)
         for belief in situation.beliefs:
             joint = np.multiply.outer(joint, belief).ravel()
         joint = np.bincount(self.problem.kinds, joint).astype(float)
-        if situation.visible not in self.visibles:
+        if situation.observable not in self.observables:
             horizon = horizon_of(self.origin)
             hint = f": situations must be those of with_horizon(problem, {horizon})" if horizon else ""
-            raise EvidenceError(f"'{self.origin.name}' never comes to {situation.visible!r}{hint}", field=("visible",))
+            raise EvidenceError(
+                f"'{self.origin.name}' never comes to {situation.observable!r}{hint}", field=("visible",)
+            )
         held = np.flatnonzero(joint)
-        states = self.visibles[situation.visible] * len(joint) + held
+        states = self.observables[situation.observable] * len(joint) + held
         found = [(home, self._over(home, states, joint[held])) for home in self._homes.get(int(states[0]), ())]
         homes = [(home, belief) for home, belief in found if belief is not None]
         if homes:
@@ -262,9 +264,9 @@ class SolvedPolicy(BoundedPolicy):
         )
 
     @cached_property
-    def visibles(self) -> dict[Any, int]:
+    def observables(self) -> dict[Any, int]:
         """The visible states of the problem, each with its number in `problem`."""
-        return {visible: place for place, visible in enumerate(reachable(self.origin))}
+        return {observable: place for place, observable in enumerate(reachable(self.origin))}
 
     @cached_property
     def _homes(self) -> dict[int, list[int]]:
@@ -298,7 +300,7 @@ class SolvedPolicy(BoundedPolicy):
         return {}
 
 
-def policy_of(problem: Problem, plan: Plan) -> SolvedPolicy:
+def policy_of(problem: POMDP, plan: Plan) -> SolvedPolicy:
     """The policy that a search has come to."""
     compiled, found = plan.problem, plan.vectors_of.items()
     vectors = {home: (plan.rows(home, ids), plan.graph.share[ids], plan.taken(ids)) for home, ids in found}

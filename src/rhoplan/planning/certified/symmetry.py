@@ -12,7 +12,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from rhoplan.model.diagnostic import Test
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 
 LARGEST_GROUP = 64
 """Each belief is compared with its images under the whole group: this many keys per belief."""
@@ -21,7 +21,7 @@ MOST_OUTCOMES = 4
 """Outcome renamings are tried exhaustively; beyond this many outcomes only exchanges of tests are."""
 
 
-def state_symmetries(problem: Problem) -> Ids:
+def state_symmetries(problem: POMDP) -> Ids:
     """A group of state permutations (G, S) under which `problem` is unchanged; the identity comes first."""
     size = len(problem.states)
     group = {tuple(range(size))}
@@ -33,7 +33,7 @@ def state_symmetries(problem: Problem) -> Ids:
     return np.array(sorted(group), dtype=np.int64)
 
 
-def is_symmetry(problem: Problem, permutation: Ids) -> bool:
+def is_symmetry(problem: POMDP, permutation: Ids) -> bool:
     """Whether renaming states by `permutation` leaves prior, tests and commits as they were, up to their names."""
     if not np.array_equal(problem.prior[permutation], problem.prior):
         return False
@@ -60,7 +60,7 @@ def _key(row: Array) -> bytes:
     return (np.asarray(row, dtype=float) + 0.0).tobytes()
 
 
-def _candidates(problem: Problem) -> list[tuple[int, ...]]:
+def _candidates(problem: POMDP) -> list[tuple[int, ...]]:
     """State permutations induced by renaming the outcomes of one test or by exchanging two tests."""
     tests = [test.likelihood for test in problem.flat.tests]
     rows = [tuple(_key(likelihood[state]) for likelihood in tests) for state in range(len(problem.states))]

@@ -21,10 +21,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from rhoplan.belief.information import entropy, information, update
-from rhoplan.belief.situation import Situation, branch
+from rhoplan.belief_math.information import entropy, information, update
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import Action, Array, Factor, Ids
+from rhoplan.model.situation import Situation, branch
 from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 from rhoplan.planning.many.graph import ABOVE, COUNT, FIRST, LOWER, ROOT, UPPER, place_of
 from rhoplan.planning.many.search import Search
@@ -93,7 +93,7 @@ class Claims:
 
     @property
     def root(self) -> Place:
-        done = self.search.situation.visible
+        done = self.search.situation.observable
         assert isinstance(done, Done)
         return Place(done, self.search.kinds.belief, np.zeros(len(self.model.likelihood), dtype=np.int64))
 

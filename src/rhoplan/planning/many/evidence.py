@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.situation import Situation
 from rhoplan.model.diagnostic import Done, FlatMenu, Test
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.situation import Situation
 from rhoplan.planning.many.machine import ENDLESS, Model
 
 MOST_TICKS = 1 << 61
@@ -29,7 +29,7 @@ MOST_TICKS = 1 << 61
 class Kinds:
     """The kinds of tests of a problem in a situation. members: for each kind the names of its tests, in order."""
 
-    problem: Problem
+    problem: POMDP
     model: Model
     words: int
     belief: Array
@@ -42,9 +42,9 @@ class Kinds:
         return next((name for name in self.members[kind] if menu.allowed(tests[name], done)), self.members[kind][0])
 
 
-def kinds_of(problem: Problem, situation: Situation) -> Kinds:
+def kinds_of(problem: POMDP, situation: Situation) -> Kinds:
     """The kinds of tests of `problem`, from `situation` on."""
-    menu, done, factor = problem.flat, situation.visible, problem.factors[0]
+    menu, done, factor = problem.flat, situation.observable, problem.factors[0]
     assert isinstance(done, Done)
     groups = [group for group, price in menu.first_prices.items() if price > 0]
     tests = {test.name: test for test in menu.tests}

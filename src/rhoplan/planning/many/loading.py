@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from rhoplan.belief.situation import initial
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import initial
 from rhoplan.planning.asked import Asked
 from rhoplan.planning.many.evidence import digest_of, kinds_of, remembered
 from rhoplan.planning.many.search import anew
 from rhoplan.planning.many.solution import ManyPolicy, Step, by_trace
 
 
-def many_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:
+def many_policy(problem: POMDP, told: dict[str, Any], arrays: dict[str, Any]) -> ManyPolicy | None:
     """The policy that `ManyPolicy.save` wrote; None where it was made for another problem."""
     if problem.listed is None:
         return None

@@ -18,9 +18,9 @@ from functools import partial
 import numpy as np
 
 from rhoplan._old.ties import choose
-from rhoplan.belief.situation import Situation, initial
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.situation import Situation, initial
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
@@ -71,7 +71,7 @@ Progress = Callable[[float, float, int], None]
 
 
 def search(
-    problem: Problem,
+    problem: POMDP,
     situation: Situation | None = None,
     *,
     weight: float = 0.0,
@@ -100,9 +100,7 @@ def search(
 class Search:
     """A search under way: both bounds hold after every call."""
 
-    def __init__(
-        self, problem: Problem, situation: Situation, *, weight: float, discount: float, memory: float
-    ) -> None:
+    def __init__(self, problem: POMDP, situation: Situation, *, weight: float, discount: float, memory: float) -> None:
         self.begin, self.memory, self._is_scouted = clock.now(), memory, False
         self.each = max(1.0, problem.flat.payoff.size / SMALL) ** 0.5
         self.problem, self.situation = problem, situation
@@ -203,7 +201,7 @@ class Search:
 
     def _name(self, arm: int) -> str:
         """The action of an arm of the root, or the best commit for -1."""
-        done = self.situation.visible
+        done = self.situation.observable
         assert isinstance(done, Done)
         if arm >= 0:
             return self.kinds.test(int(self.graph.kind[arm]), done)
@@ -219,7 +217,7 @@ class Search:
 
     def _actions(self) -> dict[str, tuple[float, float]]:
         """Bounds on every action of the situation, in the order of its menu."""
-        menu, graph, done = self.problem.flat, self.graph, self.situation.visible
+        menu, graph, done = self.problem.flat, self.graph, self.situation.observable
         assert isinstance(done, Done)
         first, count = graph.arms[ROOT, FIRST], graph.arms[ROOT, COUNT]
         arms = {int(graph.kind[arm]): arm for arm in range(first, first + count)}
@@ -261,7 +259,7 @@ class Search:
 
         Nodes of fewer tests come first, so shares of cases have all arrived where a node's turn comes.
         """
-        graph, menu, done = self.graph, self.problem.flat, self.situation.visible
+        graph, menu, done = self.graph, self.problem.flat, self.situation.observable
         assert isinstance(done, Done)
         tests, outcomes = {test.name: test for test in menu.tests}, np.diff(self.model.first).tolist()
         came, shares = {int(ROOT): (done, 0)}, {int(ROOT): 1.0}
@@ -296,7 +294,7 @@ def largest_value(payoff: Array, weight: float) -> float:
     return max(abs(safest), abs(float(payoff.max())), weight)
 
 
-def anew(problem: Problem, settings: Asked) -> Callable[[Situation], ManySolution]:
+def anew(problem: POMDP, settings: Asked) -> Callable[[Situation], ManySolution]:
     """A search for the same from any situation."""
     weight, discount = settings.weight, settings.discount
     return partial(search, problem, weight=weight, discount=discount, work=WORK_ANEW)  # other processes can have it

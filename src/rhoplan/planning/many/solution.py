@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from rhoplan.belief.situation import Situation, initial
 from rhoplan.errors import EvidenceError
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.pomdp import END, Array, Problem
+from rhoplan.model.pomdp import END, POMDP, Array
+from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
 from rhoplan.planning.many.evidence import digest_of, kinds_of
 
@@ -94,7 +94,7 @@ class ManyPolicy(BoundedPolicy):
     plan, the start first.
     """
 
-    origin: Problem
+    origin: POMDP
     settings: Asked
     search: Callable[[Situation], ManySolution] = field(repr=False)
     kinds: Mapping[str, int]
@@ -129,14 +129,14 @@ class ManyPolicy(BoundedPolicy):
         The plan is all that is written: off the plan a policy searches anew, from the problem and the settings.
         """
         steps = [step for found in self.steps.values() for step in found]
-        visible = {done: place for place, done in enumerate(dict.fromkeys(step.done for step in steps))}
+        observable = {done: place for place, done in enumerate(dict.fromkeys(step.done for step in steps))}
         names = {name: place for place, name in enumerate(dict.fromkeys(step.action for step in steps))}
         told = self.heading(MANY_FORMAT, digest_of(kinds_of(self.origin, initial(self.origin)))) | {
             "actions": list(names),
-            "done": [[sorted(done.run), sorted(done.paid), done.tests, done.spent] for done in visible],
+            "done": [[sorted(done.run), sorted(done.paid), done.tests, done.spent] for done in observable],
         }
         arrays = {
-            "visible": np.array([visible[step.done] for step in steps]),
+            "visible": np.array([observable[step.done] for step in steps]),
             "action": np.array([names[step.action] for step in steps]),
             "belief": np.stack([step.belief for step in steps]),
             "bound": np.array([(step.lower, step.upper) for step in steps]),
@@ -144,10 +144,10 @@ class ManyPolicy(BoundedPolicy):
         self.write(path, told, **arrays)
 
     def step(self, situation: Situation) -> Step | None:
-        if situation.visible is END:
+        if situation.observable is END:
             raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
-        assert isinstance(situation.visible, Done)
-        trace = trace_of(situation.visible, self.kinds)
+        assert isinstance(situation.observable, Done)
+        trace = trace_of(situation.observable, self.kinds)
         if trace not in self.steps:
             return None
         if trace not in self._beliefs:
@@ -157,7 +157,7 @@ class ManyPolicy(BoundedPolicy):
         return max((self.steps[trace][place] for place in same.tolist()), key=lambda step: step.lower, default=None)
 
     def _search(self, situation: Situation) -> ManySolution:
-        key = situation.visible, situation.belief.tobytes()
+        key = situation.observable, situation.belief.tobytes()
         if key not in self._anew:
             self._anew[key] = self.search(situation)
         return self._anew[key]

@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.pomdp import END, Action, Problem, Visible
-from rhoplan.model.transitions import expected
+from rhoplan.belief_math.transitions import expected
+from rhoplan.model.pomdp import END, POMDP, Action, Observable
 from rhoplan.planning import clock
 from rhoplan.planning.routing.site_graph import SiteGraph, depends, is_move
 
@@ -26,12 +26,12 @@ MOST_COMPARED = 100_000
 
 Mask = NDArray[np.bool_]
 
-Label = tuple[Visible, frozenset[int]]
+Label = tuple[Observable, frozenset[int]]
 """The place of the start's surroundings that an observable state is like, and the factors dealt with."""
 
 
 def decomposes(
-    problem: Problem, found: SiteGraph, *, discounts: bool, informs: bool = False, deadline: float = math.inf
+    problem: POMDP, found: SiteGraph, *, discounts: bool, informs: bool = False, deadline: float = math.inf
 ) -> bool:
     """Whether each observable state offers what its place offers at the start, but for factors dealt with.
 
@@ -45,15 +45,15 @@ def decomposes(
     deals = {factor: _deals(problem, found, factor) for factor in found.factors}
     spent = {factor for factor in deals if _is_spent(deals[factor])}
     sure = {factor for factor in deals if _is_sure(deals[factor])}
-    label: dict[Visible, Label] = {problem.start: (problem.start, frozenset())}
+    label: dict[Observable, Label] = {problem.start: (problem.start, frozenset())}
     queue = [problem.start]
-    for visible in queue:
+    for observable in queue:
         clock.check(deadline)
         if len(queue) > MOST_COMPARED:
             return False
-        twin, done = label[visible]
+        twin, done = label[observable]
         known = done & sure if informs else done  # where a test is of no use
-        menu = [action for action in problem.menu(visible) if not _is_idle(action, known, visible, discounts)]
+        menu = [action for action in problem.menu(observable) if not _is_idle(action, known, observable, discounts)]
         model = [action for action in problem.menu(twin) if action.factor not in done or _is_open(action)]
         if len(menu) != len(model):
             return False
@@ -61,9 +61,9 @@ def decomposes(
             if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin, informs):
                 return False
             is_deal = len(like.outcomes) == 1 and not _is_open(like)
-            if not is_deal and not _is_open(like) and set(action.leads_to) != {visible}:
+            if not is_deal and not _is_open(like) and set(action.leads_to) != {observable}:
                 return False
-            stays = like.factor in spent and set(action.leads_to) == {visible}
+            stays = like.factor in spent and set(action.leads_to) == {observable}
             left = done | {like.factor} if is_deal and not stays else done
             is_last = len(left) == len(found.factors)
             if is_deal and found.is_optional and END in action.leads_to:
@@ -84,18 +84,18 @@ def decomposes(
     return True
 
 
-def going_on_costs(problem: Problem, found: SiteGraph) -> bool:
+def going_on_costs(problem: POMDP, found: SiteGraph) -> bool:
     """Whether every move and every test around the start has a price, and so has dealing with a factor once more:
     without a discount, a policy that never ends then loses without limit."""
     return all(
         float(action.reward[_after(action)].max()) < 0
-        for visible in found.place
-        for action in problem.menu(visible)
-        if is_move(action) or visible in action.leads_to
+        for observable in found.place
+        for action in problem.menu(observable)
+        if is_move(action) or observable in action.leads_to
     )
 
 
-def ending_is_best(problem: Problem, found: SiteGraph, discount: float) -> bool:
+def ending_is_best(problem: POMDP, found: SiteGraph, discount: float) -> bool:
     """Whether no policy gains by never ending, or by putting off losses: with full information, the best policy then
     does its tasks one after the other and ends."""
     if discount == 1 and going_on_costs(problem, found):
@@ -123,14 +123,14 @@ def _is_open(action: Action) -> bool:
     return is_move(action) or (action.ends_episode and not depends(action))
 
 
-def _is_idle(action: Action, done: frozenset[int], visible: Visible, discounts: bool) -> bool:
+def _is_idle(action: Action, done: frozenset[int], observable: Observable, discounts: bool) -> bool:
     """Whether an action only tests, for a price, a factor that has been dealt with; with a discount it may be free."""
-    test = len(action.outcomes) > 1 and action.preserves_hidden_state and set(action.leads_to) == {visible}
+    test = len(action.outcomes) > 1 and action.preserves_hidden_state and set(action.leads_to) == {observable}
     price = -float(action.reward.max())
     return test and action.factor in done and (price > 0 or (discounts and price == 0))
 
 
-def _is_plain(action: Action, found: SiteGraph, place: Visible, informs: bool) -> bool:
+def _is_plain(action: Action, found: SiteGraph, place: Observable, informs: bool) -> bool:
     """Whether an action at a place is a move, an end, a test for a price, or deals with the factor of this site. If
     information has a price, a test must be about a factor that has a site."""
     if _is_open(action):
@@ -141,7 +141,7 @@ def _is_plain(action: Action, found: SiteGraph, place: Visible, informs: bool) -
     return (has_site or not informs) and len(action.outcomes) > 1 and float(action.reward[0]) <= 0
 
 
-def _deals(problem: Problem, found: SiteGraph, factor: int) -> list[Action]:
+def _deals(problem: POMDP, found: SiteGraph, factor: int) -> list[Action]:
     """The actions that deal with a factor, at its site."""
     site = list(found.place)[int(found.site[found.factors.index(factor)])]
     return [action for action in problem.menu(site) if action.factor == factor and depends(action)]

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.belief.situation import Situation
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Array, Ids, Leaf, Problem, Visible
+from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf, Observable
+from rhoplan.model.situation import Situation
 from rhoplan.planning.graph_policy import GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
@@ -31,7 +31,7 @@ class DeepeningSettings:
     growth: float = 4.0
 
 
-def derived_leaf(problem: Problem, *, weight: float, discount: float) -> Leaf | None:
+def derived_leaf(problem: POMDP, *, weight: float, discount: float) -> Leaf | None:
     """A leaf value for `problem`: that of the best tour; in a problem with one factor that has none, the expected value
     with full information; None if neither exists, or if observations are followed by one terminal action."""
     if problem.observes_then_commits:
@@ -49,8 +49,8 @@ def derived_leaf(problem: Problem, *, weight: float, discount: float) -> Leaf | 
     except LimitError:
         return None
 
-    def known(visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Array:
-        rows = np.array([places[visible] for visible in visibles])
+    def known(observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:
+        rows = np.array([places[observable] for observable in observables])
         result: Array = (beliefs[0] * values[rows]).sum(axis=1)
         return result
 
@@ -58,7 +58,7 @@ def derived_leaf(problem: Problem, *, weight: float, discount: float) -> Leaf | 
 
 
 def deepen(
-    problem: Problem,
+    problem: POMDP,
     situation: Situation,
     *,
     objective: Objective,
@@ -70,7 +70,7 @@ def deepen(
     limits = settings or DeepeningSettings()
     deadline = time.perf_counter() + seconds
     graph = BeliefGraph(problem, budget=Budget(nodes=limits.nodes))
-    nodes = graph.nodes([situation.visible], tuple(belief[None, :] for belief in situation.beliefs))
+    nodes = graph.nodes([situation.observable], tuple(belief[None, :] for belief in situation.beliefs))
     found, before = LookaheadOnGraph(graph, objective, 0, leaf=leaf), 0
     for depth in range(1, limits.depth + 1):
         begin = time.perf_counter()
@@ -93,7 +93,7 @@ class DeepeningPolicy(GraphPolicy):
 
     is_timed = True
 
-    def __init__(self, problem: Problem, objective: Objective, *, leaf: Leaf | None, seconds: float) -> None:
+    def __init__(self, problem: POMDP, objective: Objective, *, leaf: Leaf | None, seconds: float) -> None:
         super().__init__(problem, objective)
         self.leaf, self.seconds = leaf, seconds
 

@@ -15,9 +15,9 @@ from itertools import product
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import expected
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
-from rhoplan.model.transitions import expected
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best
 from rhoplan.planning.routing.site_graph import SiteGraph
@@ -51,7 +51,7 @@ class FullInformationBound:
     optimum: tuple[float, float] | None
 
 
-def full_information_bound(problem: Problem) -> FullInformationBound:
+def full_information_bound(problem: POMDP) -> FullInformationBound:
     """An upper bound on what any policy earns in `problem`.
 
     LimitError unless the problem observes, then commits, or decomposes into sites, or is small with one factor.
@@ -79,25 +79,25 @@ def full_information_bound(problem: Problem) -> FullInformationBound:
     return FullInformationBound(value, True, _optimum(problem, tour, found) if one_order else None)
 
 
-def _by_state(problem: Problem) -> float:
+def _by_state(problem: POMDP) -> float:
     if len(problem.factors) > 1:
         raise LimitError(f"'{problem.name}' has several factors and does not come apart: there is no ceiling for it")
     places, values = known_values(problem, discount=problem.discount)
     return float(problem.prior @ values[places[problem.start]])
 
 
-def known_values(problem: Problem, *, discount: float) -> tuple[dict[Visible, int], Array]:
+def known_values(problem: POMDP, *, discount: float) -> tuple[dict[Observable, int], Array]:
     """The value (P, S) of each observable state if the state of the one hidden factor is known, by value iteration.
 
     LimitError if that does not come to rest.
     """
-    places: dict[Visible, int] = {problem.start: 0}
+    places: dict[Observable, int] = {problem.start: 0}
     queue, menus = [problem.start], []
     states = len(problem.prior)
-    for visible in queue:
+    for observable in queue:
         if len(places) * states > MOST_KNOWN:
             raise LimitError(f"'{problem.name}' has more than {MOST_KNOWN // states:,} places: too many for a ceiling")
-        menus.append(problem.menu(visible))
+        menus.append(problem.menu(observable))
         for target in (t for action in menus[-1] for t in action.leads_to if t is not END):
             if target not in places:
                 places[target] = len(places)
@@ -112,7 +112,7 @@ def known_values(problem: Problem, *, discount: float) -> tuple[dict[Visible, in
     raise LimitError(f"'{problem.name}' goes on for ever with nothing hidden: there is no ceiling for it")
 
 
-def _known_worth(action: Action, places: dict[Visible, int], values: Array, discount: float) -> Array:
+def _known_worth(action: Action, places: dict[Observable, int], values: Array, discount: float) -> Array:
     total: Array = action.reward.copy()
     for outcome, target in enumerate(action.leads_to):
         if target is not END:
@@ -123,7 +123,7 @@ def _known_worth(action: Action, places: dict[Visible, int], values: Array, disc
     return total
 
 
-def _mean_of_tours(problem: Problem, tour: TourValue, found: SiteGraph, *, one_order: bool) -> float:
+def _mean_of_tours(problem: POMDP, tour: TourValue, found: SiteGraph, *, one_order: bool) -> float:
     """Mean over hidden states of the best tour: one by one, or by factor if one order serves all."""
     start = np.array([found.place[problem.start]])
     priors = [problem.factors[factor].prior for factor in found.factors]
@@ -140,7 +140,7 @@ def _mean_of_tours(problem: Problem, tour: TourValue, found: SiteGraph, *, one_o
 
 
 def _mean_known(
-    problem: Problem, tour: TourValue, found: SiteGraph, column: int, *, cost: float = 0.0, least: float = -math.inf
+    problem: POMDP, tour: TourValue, found: SiteGraph, column: int, *, cost: float = 0.0, least: float = -math.inf
 ) -> float:
     """The mean value of one task if the state of its factor is known: at least `least` after paying `cost`."""
     prior = problem.factors[found.factors[column]].prior
@@ -149,7 +149,7 @@ def _mean_known(
     return float(np.maximum(known - cost, least) @ prior[states])
 
 
-def _loose(problem: Problem, tour: TourValue, found: SiteGraph, *, waits: bool) -> float:
+def _loose(problem: POMDP, tour: TourValue, found: SiteGraph, *, waits: bool) -> float:
     """Above the mean of the best tour: every task that is worth the shortest walk to it is done, at no other cost.
 
     waits: whether losses can be put off, until they count for next to nothing, or for ever: then only gains count.
@@ -163,7 +163,7 @@ def _loose(problem: Problem, tour: TourValue, found: SiteGraph, *, waits: bool) 
     return total + sum(_mean_known(problem, tour, found, c, cost=float(near[c]), least=least) for c in columns)
 
 
-def _optimum(problem: Problem, tour: TourValue, found: SiteGraph) -> tuple[float, float] | None:
+def _optimum(problem: POMDP, tour: TourValue, found: SiteGraph) -> tuple[float, float] | None:
     """Bounds on the optimum if nothing but the walk connects the tasks, all of which must be done."""
     if found.has_remote:
         return None

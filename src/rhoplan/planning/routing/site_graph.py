@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.model.diagnostic import Commit, Test, observe_then_commit
-from rhoplan.model.pomdp import END, Action, Array, Factor, Ids, Problem, Visible
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Ids, Observable
 
 MOST_PLACES = 20_000
 """Places beyond which a problem is not decomposed."""
@@ -44,13 +44,13 @@ class SiteGraph:
     whether a factor can be tested or dealt with elsewhere, too.
     """
 
-    place: dict[Visible, int]
+    place: dict[Observable, int]
     cost: Array
     steps: Array
     leaving: Array
     site: Ids
     factors: tuple[int, ...]
-    tasks: tuple[Problem, ...]
+    tasks: tuple[POMDP, ...]
     has_remote: bool
 
     @property
@@ -65,10 +65,10 @@ class SiteGraph:
 
 
 def site_graph(
-    problem: Problem, visible: Visible, *, discount: float, tasks: dict[Hashable, Problem]
+    problem: POMDP, observable: Observable, *, discount: float, tasks: dict[Hashable, POMDP]
 ) -> SiteGraph | None:
     """The places and sites around `visible`. `tasks` keeps one problem per kind of task, for several site graphs."""
-    menus = _places(problem, visible)
+    menus = _places(problem, observable)
     if menus is None:
         return None
     place = {visited: number for number, visited in enumerate(menus)}
@@ -92,11 +92,11 @@ def site_graph(
     moves = {way: price for way, price in moves.items() if way[0] != way[1]}
     if discount < 1 and len(set(moves.values())) > 1:
         return None  # neither the cheapest walk nor the shortest need be the best one
-    is_optional, visibles = bool(np.isfinite(leaving).any()), list(place)
+    is_optional, observables = bool(np.isfinite(leaving).any()), list(place)
     found = []
     for factor, here in deals.items():
-        actions = [action for action in menus[visibles[here]] if action.factor == factor and not is_move(action)]
-        task = _task(problem.factors[factor], actions, visibles[here], is_optional=is_optional, known=tasks)
+        actions = [action for action in menus[observables[here]] if action.factor == factor and not is_move(action)]
+        task = _task(problem.factors[factor], actions, observables[here], is_optional=is_optional, known=tasks)
         has_more = is_optional or len(deals) > 1
         if task is None or (has_more and any(action.ends_episode and depends(action) for action in actions)):
             return None
@@ -124,10 +124,10 @@ def depends(action: Action) -> bool:
     return action.same_reward is None
 
 
-def _places(problem: Problem, visible: Visible) -> dict[Visible, tuple[Action, ...]] | None:
+def _places(problem: POMDP, observable: Observable) -> dict[Observable, tuple[Action, ...]] | None:
     """The actions in all observable states that moves reach from `visible`."""
-    menus: dict[Visible, tuple[Action, ...]] = {visible: problem.menu(visible)}
-    queue = [visible]
+    menus: dict[Observable, tuple[Action, ...]] = {observable: problem.menu(observable)}
+    queue = [observable]
     for visited in queue:
         for action in menus[visited]:
             target = action.leads_to[0]
@@ -140,8 +140,8 @@ def _places(problem: Problem, visible: Visible) -> dict[Visible, tuple[Action, .
 
 
 def _task(
-    factor: Factor, actions: list[Action], here: Visible, *, is_optional: bool, known: dict[Hashable, Problem]
-) -> Problem | None:
+    factor: Factor, actions: list[Action], here: Observable, *, is_optional: bool, known: dict[Hashable, POMDP]
+) -> POMDP | None:
     """The problem of dealing with one factor at its site; None if a test does more than test."""
     deals = [action for action in actions if depends(action)]
     tests = [action for action in actions if not depends(action) and len(action.outcomes) > 1]
@@ -152,12 +152,12 @@ def _task(
     numbers = ((action.likelihood.tobytes(), action.reward.tobytes()) for action in (*tests, *deals))
     key = (is_optional, factor.prior.tobytes(), *numbers)
     if key not in known:
-        leave = (Commit(LEAVE, np.zeros(len(factor.states))),) if is_optional else ()
-        known[key] = observe_then_commit(
-            factor.name,
-            factor.states,
+        leave = (Decision(LEAVE, np.zeros(len(factor.states))),) if is_optional else ()
+        known[key] = DiagnosticProblem(
+            name=factor.name,
+            states=factor.states,
             tests=tuple(Test(a.name, -float(a.reward[0]), a.outcomes, a.likelihood) for a in tests),
-            commits=(*leave, *(Commit(action.name, action.reward) for action in deals)),
+            decisions=(*leave, *(Decision(action.name, action.reward) for action in deals)),
             prior=factor.prior,
         )
     return known[key]

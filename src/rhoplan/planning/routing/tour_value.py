@@ -21,7 +21,7 @@ from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
-from rhoplan.model.pomdp import Array, Ids, Problem, Visible
+from rhoplan.model.pomdp import POMDP, Array, Ids, Observable
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.rates import InformationRate
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, site_graph
@@ -34,7 +34,7 @@ MOST_TESTS = 8
 class TaskValues:
     """Value of one kind of task, by belief."""
 
-    def __init__(self, problem: Problem, weight: float, discount: float) -> None:
+    def __init__(self, problem: POMDP, weight: float, discount: float) -> None:
         self.graph, self.discount = BeliefGraph(problem), discount
         self._layers = LayerValues(self.graph, InformationRate(weight), discount=discount)
         self._fade_of_terminal = np.array([1.0 if deal.name == LEAVE else discount for deal in problem.commits])
@@ -109,33 +109,33 @@ class TourValue:
     good one beyond.
     """
 
-    def __init__(self, problem: Problem, *, weight: float = 0.0, discount: float = 1.0) -> None:
+    def __init__(self, problem: POMDP, *, weight: float = 0.0, discount: float = 1.0) -> None:
         self.problem, self.weight, self.discount = problem, weight, discount
-        self._graphs: dict[Visible, SiteGraph] = {}
-        self._tasks: dict[Hashable, Problem] = {}
-        self._values: dict[Problem, TaskValues] = {}
+        self._graphs: dict[Observable, SiteGraph] = {}
+        self._tasks: dict[Hashable, POMDP] = {}
+        self._values: dict[POMDP, TaskValues] = {}
 
-    def __call__(self, visibles: Sequence[Visible], beliefs: tuple[Array, ...]) -> Array:
-        graphs = [self.around(visible) for visible in visibles]
+    def __call__(self, observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:
+        graphs = [self.around(observable) for observable in observables]
         which = np.array([id(found) for found in graphs])
-        values = np.empty(len(visibles))
+        values = np.empty(len(observables))
         for number, found in {id(found): found for found in graphs}.items():
             rows = np.flatnonzero(which == number)
-            places = np.array([found.place[visibles[row]] for row in rows.tolist()])
+            places = np.array([found.place[observables[row]] for row in rows.tolist()])
             worth, after = self.rate(found, tuple(belief[rows] for belief in beliefs))
             values[rows] = self.best_tour(found, places, worth, after)
         return values
 
-    def around(self, visible: Visible) -> SiteGraph:
+    def around(self, observable: Observable) -> SiteGraph:
         """The site graph that `visible` belongs to; LimitError if the problem does not decompose."""
-        if visible not in self._graphs:
-            found = site_graph(self.problem, visible, discount=self.discount, tasks=self._tasks)
-            if found is None or (visible == self.problem.start and found.is_dead_end):
+        if observable not in self._graphs:
+            found = site_graph(self.problem, observable, discount=self.discount, tasks=self._tasks)
+            if found is None or (observable == self.problem.start and found.is_dead_end):
                 raise LimitError(f"'{self.problem.name}' does not come apart into places and errands")
             self._graphs.update(dict.fromkeys(found.place, found))
-        return self._graphs[visible]
+        return self._graphs[observable]
 
-    def task(self, problem: Problem) -> TaskValues:
+    def task(self, problem: POMDP) -> TaskValues:
         """The values of a task of a site graph."""
         if problem not in self._values:
             self._values[problem] = TaskValues(problem, self.weight, self.discount)

@@ -1,6 +1,6 @@
 """Compiled access to a problem during tree search: sampling, the Bayes update, information gain, terminal rewards.
 
-`update` and `information` are scalar twins of the functions in `belief.information`; tests compare them.
+`update` and `information` are scalar twins of the functions in `belief_math.information`; tests compare them.
 
 Shapes: S states of the largest hidden factor, O observations of an action. A belief is one row of numbers, those of
 factor f from f * S on; `at` is the place of the row of one factor within an array, `base` that of a whole belief.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.belief.information import FLOOR, SMALLEST
+from rhoplan.belief_math.information import FLOOR, SMALLEST
 from rhoplan.graph.action_table import UNKNOWN
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import Array, Ids

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import Transition, entries
 from rhoplan.errors import LimitError
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.row_index import grown
-from rhoplan.model.pomdp import Action, Array, Ids, Problem, Visible
-from rhoplan.model.transitions import Transition, entries
+from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
 from rhoplan.planning.tree_search.kernels import Model
 
 MOST_MOVES = 20_000_000
@@ -22,7 +22,7 @@ MOST_MOVES = 20_000_000
 class SearchModel:
     """`problem` as far as searches have explored it; `arrays` is what kernels read."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: POMDP) -> None:
         self.problem, self.table = problem, ActionTable(problem)
         self.states = max(len(factor.states) for factor in problem.factors)
         self._kernels: list[list[int]] = []
@@ -46,7 +46,7 @@ class SearchModel:
     @property
     def most(self) -> Ids:
         """The largest number of nodes, arms and children that one simulation adds, in what has been explored."""
-        table, known = self.table, len(self.table.visibles)
+        table, known = self.table, len(self.table.observables)
         counts = table.outcomes[: len(table.actions)], table.count[:known], table.branches[:known]
         return np.array([array.max(initial=1) for array in counts])
 
@@ -59,13 +59,13 @@ class SearchModel:
         distinct, place = np.unique(found[found != ENDED], return_index=True)
         return distinct[np.argsort(place)]
 
-    def reward_range(self, visible: Visible, *, depth: int, most: int) -> float:
+    def reward_range(self, observable: Observable, *, depth: int, most: int) -> float:
         """Largest less smallest reward within `depth` actions of `visible`, of the `most` nearest observable states.
 
         It does not depend on what earlier searches have explored. Terminal actions that another one beats in every
         state do not count: nobody would take them.
         """
-        root = self.table.observable(visible)
+        root = self.table.observable_id(observable)
         if (root, depth) not in self._ranges:
             layer = seen = {root: None}
             for _ in range(depth):

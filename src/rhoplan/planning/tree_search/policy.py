@@ -10,7 +10,7 @@ import numpy as np
 
 from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.policy import ActionValues, BeliefLike, Policy, Seed, ValueTerms, immediate_terms
 from rhoplan.planning.tree_search.search import TreeSearch, TreeSearchSettings
@@ -26,7 +26,7 @@ class TreeSearchPolicy(Policy):
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         objective: Objective | None = None,
         settings: TreeSearchSettings | None = None,
         *,
@@ -51,13 +51,13 @@ class TreeSearchPolicy(Policy):
     def action(self, belief: BeliefLike) -> str:
         held = self.belief(belief)
         table = self.search.model.table
-        return table.names(table.observable(held.observable))[self.search.run(held.situation, seed=self.seed).place]
+        return table.names(table.observable_id(held.observable))[self.search.run(held.situation, seed=self.seed).place]
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """The estimated value of each action; minus infinity for one that was not tried."""
         held = self.belief(belief)
         found, table = self.search.run(held.situation, seed=self.seed), self.search.model.table
-        observable = table.observable(held.observable)
+        observable = table.observable_id(held.observable)
         actions = table.actions[int(table.first[observable]) :][: len(found.values)]
         rows = []
         for action, value in zip(actions, found.values.tolist(), strict=True):

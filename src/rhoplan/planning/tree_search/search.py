@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.belief.situation import Situation
 from rhoplan.errors import AgentError, EvidenceError, LimitError, ProblemError
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
 from rhoplan.model.limits import LARGEST_HORIZON
-from rhoplan.model.pomdp import END, Array, Ids, Problem
+from rhoplan.model.pomdp import END, POMDP, Array, Ids
+from rhoplan.model.situation import Situation
 from rhoplan.planning.asked import check_about_states
 from rhoplan.planning.machine import compiled
 from rhoplan.planning.tree_search import nodes
@@ -163,7 +163,7 @@ class TreeSearch:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         settings: TreeSearchSettings | None = None,
         *,
         weight: float = 0.0,
@@ -186,7 +186,7 @@ class TreeSearch:
         result depends on the settings, the belief and the seed only.
         """
         began = time.perf_counter()
-        if situation.visible is END:
+        if situation.observable is END:
             raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to search")
         exploration, scale = self._exploration(situation), self._scale(situation)
         self._plant(situation)
@@ -211,12 +211,14 @@ class TreeSearch:
         if settings.exploration is not None:
             return settings.exploration
         # The most that one action can be worth more than another: its reward, and all information about its factor.
-        rewards = self.model.reward_range(situation.visible, depth=settings.depth, most=settings.nearest)
+        rewards = self.model.reward_range(situation.observable, depth=settings.depth, most=settings.nearest)
         return METHODS[settings.method].exploration * (rewards + abs(self.weight) * math.log(self.model.states))
 
     def _scale(self, situation: Situation) -> float:
         """The size of terminal rewards and information at the root, for the tie rule. Estimates need nothing finer."""
-        _, absolute = self.model.terminal_rewards(self.model.table.observable(situation.visible), situation.beliefs)
+        _, absolute = self.model.terminal_rewards(
+            self.model.table.observable_id(situation.observable), situation.beliefs
+        )
         nats = sum(math.log(len(factor.states)) for factor in self.problem.factors)
         return float(absolute.max(initial=0.0)) + abs(self.weight) * nats
 
@@ -229,11 +231,11 @@ class TreeSearch:
 
     def _plant(self, situation: Situation) -> None:
         """Begin a tree that consists of its root."""
-        observable = self.model.table.observable(situation.visible)
+        observable = self.model.table.observable_id(situation.observable)
         self.model.explore(observable)
         table = self.model.table
         if not table.count[observable]:
-            raise ProblemError(f"'{self.problem.name}' offers no action in '{situation.visible}'")
+            raise ProblemError(f"'{self.problem.name}' offers no action in '{situation.observable}'")
         self._work.counters[:] = 0, 0, 0, -1
         if self._make_room(1) < 1:
             raise LimitError(
@@ -293,7 +295,7 @@ class TreeSearch:
 
     def _result(self, situation: Situation, scale: float, simulations: int, seconds: float) -> SearchResult:
         table, tree = self.model.table, self._tree
-        observable = table.observable(situation.visible)
+        observable = table.observable_id(situation.observable)
         count, terminal = int(table.count[observable]), int(table.terminal_count[observable])
         values, visits = np.full(count, -np.inf), np.zeros(count, dtype=np.int64)
         first = int(tree.first_arm[0])

@@ -15,7 +15,7 @@ from rhoplan.advice.thresholds import Thresholds, thresholds
 from rhoplan.advice.words import belief_words, counted, in_thousand, money, percent
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.origin import DISCLAIMER, Origin
 from rhoplan.present.page.parts import safe
 from rhoplan.present.signed import signed
@@ -35,13 +35,13 @@ SHORT = 160
 class Card:
     """What a card says. limits: None where the model has no thresholds. start: what it starts from, in sentences."""
 
-    problem: Problem
+    problem: POMDP
     pathway: Pathway
     limits: Thresholds | None
     start: tuple[str, ...] = ()
 
 
-def make_card(problem: Problem, agent: BoundAgent, *, standing: Standing = FRESH, seconds: float = 5.0) -> Card:
+def make_card(problem: POMDP, agent: BoundAgent, *, standing: Standing = FRESH, seconds: float = 5.0) -> Card:
     """The card of what `agent` recommends from where a case of `problem` stands: as much of the pathway as one page
     holds, the rest folded.
 
@@ -55,7 +55,7 @@ def make_card(problem: Problem, agent: BoundAgent, *, standing: Standing = FRESH
     limits = None
     if not agent.planner.is_bounded:
         try:
-            limits = thresholds(adviser.model, agent, done=adviser.situation.visible, seconds=seconds)
+            limits = thresholds(adviser.model, agent, done=adviser.situation.observable, seconds=seconds)
         except LimitError:
             limits = None
     room = LINES - (len(limits.stretches) if limits else 0) - sum(math.ceil(len(words) / LETTERS) for words in start)

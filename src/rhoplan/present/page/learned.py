@@ -7,7 +7,7 @@ from typing import Any
 
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.learning.bill import Bill, depth_sentence
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.page.bill import planned_words
 from rhoplan.present.page.chart import BLUE, GREY, ORANGE, Chart
 from rhoplan.present.page.parts import NONE, safe, table
@@ -159,7 +159,7 @@ def caps_section(learned: Learned) -> str:
     return f"<p class='lead'>{safe(words)}</p><div class='charts'>{''.join(drawn)}</div>"
 
 
-def tests_section(learned: Learned, problem: Problem) -> str:
+def tests_section(learned: Learned, problem: POMDP) -> str:
     """Every test: price, how often it was run, what it settles alone, blanks."""
     unit, use, blanks = safe(learned["unit"]), learned["use"]["tests"], learned["blanks"]
     tests = {test.name: test for test in problem.flat.tests}

@@ -16,7 +16,7 @@ from rhoplan.agents.agent import BoundAgent, make_adviser
 from rhoplan.agents.planned import decide
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.content import MOST_NODES
 from rhoplan.present.page.bill import bill_box
 from rhoplan.present.page.learned import (
@@ -47,12 +47,12 @@ ROOM = 500_000_000
 class Drawn:
     """A model and the pathway that its policy takes."""
 
-    problem: Problem
+    problem: POMDP
     agent: BoundAgent
     pathway: Pathway
 
 
-def learned_page(problem: Problem) -> str:
+def learned_page(problem: POMDP) -> str:
     """The whole page on `problem`, which was learned from cases."""
     learned: dict[str, Any] | None = problem.details.get(LEARNED)
     if learned is None:
@@ -93,7 +93,7 @@ def learned_page(problem: Problem) -> str:
     return signed(text, problem)
 
 
-def _pathway(problem: Problem) -> tuple[str, str]:
+def _pathway(problem: POMDP) -> tuple[str, str]:
     """The pathway's section, and its sheets for the end of the report."""
     agent, plans = make_adviser(problem), Plans(problem)
     try:

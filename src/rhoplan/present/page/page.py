@@ -10,11 +10,11 @@ from pathlib import Path
 from rhoplan.advice.doubts import Caution
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, stated, words_for
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.files import write_text
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.diagnostic import Commit, Grouped
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.diagnostic import Decision, Grouped
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.content import Report
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.origin import DISCLAIMER, Origin, origin_of
@@ -200,7 +200,7 @@ def _warning(cautions: Sequence[Caution]) -> str:
 
 def _states(report: Report) -> str:
     problem, losses = report.problem, counts_losses(report.problem)
-    commits: Sequence[Commit] = problem.flat.commits
+    commits: Sequence[Decision] = problem.flat.commits
     what, sign = ("Loss", -1) if losses else ("Reward", 1)
     factor = problem.factors[0]
     if len(factor.diagnoses) > MANY:
@@ -216,7 +216,7 @@ def _states(report: Report) -> str:
     return lead + table(heads, rows, kind="dense" if len(commits) > 6 else "") + _subtypes(problem)
 
 
-def _subtypes(problem: Problem) -> str:
+def _subtypes(problem: POMDP) -> str:
     """What each diagnosis is made of, where some have subtypes."""
     factor, grouped = problem.factors[0], Grouped.of(problem.factors[0])
     told = []

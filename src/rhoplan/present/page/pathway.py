@@ -14,7 +14,7 @@ from rhoplan.present.telling import folded_words, goes_on, outcomes_of
 
 if TYPE_CHECKING:
     from rhoplan.advice.branches import Pathway
-    from rhoplan.model.pomdp import Problem
+    from rhoplan.model.pomdp import POMDP
     from rhoplan.present.content import Report
 
 
@@ -26,7 +26,7 @@ class Drawn(Protocol):
     """A model with the pathway that is drawn of it."""
 
     @property
-    def problem(self) -> Problem: ...
+    def problem(self) -> POMDP: ...
 
     @property
     def pathway(self) -> Pathway: ...

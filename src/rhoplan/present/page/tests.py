@@ -8,14 +8,14 @@ from rhoplan.advice.notes import note_in
 from rhoplan.advice.pathway import looked_for
 from rhoplan.advice.words import chance, money, stated, words_for
 from rhoplan.model.diagnostic import Test
-from rhoplan.model.pomdp import Array, Problem
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.present.page.parts import MANY, NONE, grouped, safe, table
 
 UNREADABLE = 1e-12
 """How close the chances of a result in two states must be for it to say nothing."""
 
 
-def tests_section(problem: Problem) -> str:
+def tests_section(problem: POMDP) -> str:
     """Every test with its price, rules and accuracy."""
     if not problem.flat.tests:
         return f"<p>The model has no {words_for(problem)['tests']}.</p>"
@@ -25,7 +25,7 @@ def tests_section(problem: Problem) -> str:
     return by_state + _notes(problem)
 
 
-def _notes(problem: Problem) -> str:
+def _notes(problem: POMDP) -> str:
     """What the model says of its tests beyond numbers."""
     lines = []
     for test, notes in (problem.details.get("test_info") or {}).items():
@@ -43,7 +43,7 @@ def _notes(problem: Problem) -> str:
     return f"<p>{' '.join(lines)}</p>" if lines else ""
 
 
-def _rules(problem: Problem, test: Test) -> str:
+def _rules(problem: POMDP, test: Test) -> str:
     rules = [f"panel of {safe(', '.join(test.parts))}"] if test.parts else []
     rules += [f"after {safe(', '.join(test.after))}"] if test.after else []
     if test.group:
@@ -54,7 +54,7 @@ def _rules(problem: Problem, test: Test) -> str:
     return "; ".join(rules) or NONE
 
 
-def _two_states(problem: Problem) -> str:
+def _two_states(problem: POMDP) -> str:
     """Sensitivity, specificity and likelihood ratios of tests with two results that tell; the others by result."""
     place, factor = problem.diagnoses.index(looked_for(problem)), problem.factors[0]
     state, other = safe(problem.diagnoses[place]), safe(problem.diagnoses[1 - place])
@@ -112,7 +112,7 @@ def _two_states(problem: Problem) -> str:
     return "".join(parts)
 
 
-def _matrix(problem: Problem) -> str:
+def _matrix(problem: POMDP) -> str:
     """The chance of every result in every state."""
     groups = []
     for test in problem.flat.tests:
@@ -126,7 +126,7 @@ def _matrix(problem: Problem) -> str:
     return grouped(heads, groups, numbers=3, kind=kind) + note
 
 
-def _likeliest(problem: Problem) -> str:
+def _likeliest(problem: POMDP) -> str:
     """Of models with many states: how many have each result as their likeliest, and how likely it is then."""
     rows = []
     for test in problem.flat.tests:
@@ -150,6 +150,6 @@ def ratio(top: float, bottom: float) -> str:
     return f"{top / bottom:.3g}"
 
 
-def _after(problem: Problem, test: Test, column: int, place: int) -> str:
+def _after(problem: POMDP, test: Test, column: int, place: int) -> str:
     joint = problem.factors[0].fold(problem.prior * test.likelihood[:, column])
     return chance(float(joint[place] / joint.sum())) if joint.sum() > 0 else NONE

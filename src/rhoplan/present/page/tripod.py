@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rhoplan.learning.bill import Bill
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.page.learned import split_words
 from rhoplan.present.page.parts import SCROLLED, safe
 from rhoplan.version import __version__
@@ -59,7 +59,7 @@ ITEMS: tuple[tuple[str, tuple[tuple[int, str, str], ...]], ...] = (
 )  # fmt: skip
 
 
-def tripod(learned: Mapping[str, Any], problem: Problem) -> str:
+def tripod(learned: Mapping[str, Any], problem: POMDP) -> str:
     """The list as a table."""
     known = _known(learned, problem)
     body = []
@@ -82,7 +82,7 @@ WHOLE = frozenset({"objectives", "missing", "analysis", "output", "model", "deve
 """Items of which the tool knows all that there is."""
 
 
-def _known(learned: Mapping[str, Any], problem: Problem) -> dict[str, str]:
+def _known(learned: Mapping[str, Any], problem: POMDP) -> dict[str, str]:
     """What the tool can say, by item, ready for the page."""
     bill, choice = Bill.of(learned), learned["choice"]
     counts = ", ".join(f"{count:,} {name}" for name, count in learned["diagnoses"].items())

@@ -11,7 +11,7 @@ from rhoplan.advice.uncertain.uncertainty import Uncertainty
 from rhoplan.advice.uncertain.views import Axis, Map, Swing
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, counted, money, percent, stated
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.present.page.chart import BLUE, BOTTOM, GREEN, GREY, HEIGHT, INK, LEFT, ORANGE, RIGHT, WIDTH, Chart
 from rhoplan.present.page.parts import safe, table
 
@@ -27,7 +27,7 @@ COLOURS = ("#56b4e9", "#e69f00", "#44bb99", "#cc79a7", "#f0e442", "#ee8866", "#b
 TOP = 12.0
 
 
-def uncertain_section(problem: Problem, found: Uncertainty) -> str:
+def uncertain_section(problem: POMDP, found: Uncertainty) -> str:
     """The whole section."""
     notes = "".join(f"<p>{safe(words)}</p>" for words in found.words)
     charts = [_map(found.map)] if found.map and len(found.map.actions) > 1 else []
@@ -36,7 +36,7 @@ def uncertain_section(problem: Problem, found: Uncertainty) -> str:
     return f"{notes}{_lead(problem, found)}{_ranking(problem, found)}{_tornado(problem, found)}{drawn}"
 
 
-def _lead(problem: Problem, found: Uncertainty) -> str:
+def _lead(problem: POMDP, found: Uncertainty) -> str:
     sign, word = (-1, "loss") if counts_losses(problem) else (1, "reward")
     right, unit = found.chance_right, problem.unit
     low, high = sorted((sign * found.low, sign * found.high))
@@ -58,7 +58,7 @@ def _kind(worth: Worth) -> str:
     return "exact" if worth.kind == "exact" else f"estimated, SE {money(worth.se)}, n = {worth.samples:,}"
 
 
-def _ranking(problem: Problem, found: Uncertainty) -> str:
+def _ranking(problem: POMDP, found: Uncertainty) -> str:
     rows = [one for one in found.studies if one.worth.value > NEGLIGIBLE * found.everything.value]
     head = "<h3>Which study is worth making</h3>"
     if not rows:
@@ -83,7 +83,7 @@ def _number(one: Swing | Axis, value: float) -> str:
     return stated(value) if one.quantity == "probability" else money(value)
 
 
-def _tornado(problem: Problem, found: Uncertainty) -> str:
+def _tornado(problem: POMDP, found: Uncertainty) -> str:
     sign, word = (-1, "loss") if counts_losses(problem) else (1, "reward")
     rows = found.tornado[:MOST_ROWS]
     ends = [sign * end.kept + 0.0 for one in rows for end in (one.low, one.high)]

@@ -11,7 +11,7 @@ from rhoplan._old.ties import ranked
 from rhoplan.advice.compare import Frontier, Point
 from rhoplan.advice.variations import counts_losses
 from rhoplan.advice.words import amounts, percent
-from rhoplan.belief.information import per_nat
+from rhoplan.belief_math.information import per_nat
 from rhoplan.present.page.chart import labels, ticks
 from rhoplan.present.page.parts import safe, table
 

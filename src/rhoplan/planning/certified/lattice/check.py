@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from rhoplan.belief.information import entropy, information, update
+from rhoplan.belief_math.information import entropy, information, update
 from rhoplan.model.pomdp import END, Action, Array
 from rhoplan.planning.certified.lattice.build import least_of
 from rhoplan.planning.certified.lattice.grid import contract
@@ -50,7 +50,7 @@ def _drawn(policy: GridPolicy, half: Half, rng: Generator, most: int) -> list[tu
 def _upper_excess(policy: GridPolicy, here: int, points: list[int], claimed: float) -> float:
     """By how much one backup goes beyond what is claimed."""
     beliefs = [grid.points[point] for grid, point in zip(policy.above.grids, points, strict=True)]
-    menu = policy.origin.menu(policy.structure.visibles[here])
+    menu = policy.origin.menu(policy.structure.observables[here])
     return max(excess(_backup(policy, action, beliefs), sized(claimed)) for action in menu)
 
 
@@ -76,7 +76,7 @@ def _paid(policy: GridPolicy, action: Action, belief: Array) -> tuple[Worth, tup
 
 def _lower_excess(policy: GridPolicy, rng: Generator, here: int, points: list[int], claimed: float) -> float:
     """By how much the claim goes beyond one backup, or what any plan earns; infinite where a garbling is none."""
-    menu = policy.origin.menu(policy.structure.visibles[here])
+    menu = policy.origin.menu(policy.structure.observables[here])
     backups = [_garbled(policy, rng, action, points) for action in menu]
     backups.append(sized(least_of(policy.structure, policy.settings.discount)))
     return min(excess(sized(claimed), backup) for backup in backups)
@@ -88,7 +88,7 @@ def _garbled(policy: GridPolicy, rng: Generator, action: Action, points: list[in
     belief = grid.points[points[action.factor]]
     total, (chances, after) = _paid(policy, action, belief)
     for there in dict.fromkeys(action.leads_to):
-        seen = [o for o, visible in enumerate(action.leads_to) if visible == there and chances[o] > 0]
+        seen = [o for o, observable in enumerate(action.leads_to) if observable == there and chances[o] > 0]
         if there is END or not seen:
             continue
         shares = contract(grid.points, chances[seen], after[seen])

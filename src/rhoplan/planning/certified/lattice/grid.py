@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.belief.information import entropy, information, update
+from rhoplan.belief_math.information import entropy, information, update
 from rhoplan.model.pomdp import END, Action, Array, Factor, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.mixing import mixture_weights
@@ -107,9 +107,9 @@ def rows_of(
     if weight > 0:
         paid = paid + weight * information(points, action)
     groups: dict[object, list[int]] = {}
-    for outcome, visible in enumerate(action.leads_to):
-        if visible is not END:
-            groups.setdefault(visible, []).append(outcome)
+    for outcome, observable in enumerate(action.leads_to):
+        if observable is not END:
+            groups.setdefault(observable, []).append(outcome)
     held = entropy(points)
     rows: list[Row | None] = []
     for number in range(len(points)):

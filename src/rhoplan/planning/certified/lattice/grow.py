@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rhoplan.belief.information import update
+from rhoplan.belief_math.information import update
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, scale_of, start_tuples
@@ -54,7 +54,7 @@ def merged(
     if lattice is None:
         return grid.place
     values = np.zeros(int(lattice.room_at[-1]))
-    found = np.full((len(alone.visibles), grid.places), np.nan)
+    found = np.full((len(alone.observables), grid.places), np.nan)
     for room in range(alone.rooms):
         clock.check(deadline)
         settle_room(lattice, values, room, tolerance=1e-7 * scale)

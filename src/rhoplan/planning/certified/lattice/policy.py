@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.belief.information import entropy, information, update
-from rhoplan.belief.situation import Situation
+from rhoplan.belief_math.information import entropy, information, update
 from rhoplan.errors import EvidenceError
-from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
+from rhoplan.model.situation import Situation
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.lattice.grid import Grid, find_point, mixture_of
 from rhoplan.planning.certified.lattice.rooms import Structure
@@ -57,7 +57,7 @@ class Half:
 class GridPolicy(BoundedPolicy):
     """Bounds and actions in any situation that can be reached, from a lattice above and one below."""
 
-    origin: Problem
+    origin: POMDP
     structure: Structure
     settings: Asked
     above: Half
@@ -68,22 +68,22 @@ class GridPolicy(BoundedPolicy):
         situation is known to be worth, so that nobody knows which action makes up for it, what may be worth most."""
         bounds = self.actions(situation)
         best = max(bounds, key=lambda name: bounds[name][0])
-        known = self._lower(self.place_of(situation.visible), situation.beliefs)
+        known = self._lower(self.place_of(situation.observable), situation.beliefs)
         if bounds[best][0] >= known - SAME * abs(known):
             return best
         return max(bounds, key=lambda name: bounds[name][1])
 
     def value(self, situation: Situation) -> tuple[float, float]:
         """Lower and upper bound on the best value from `situation` on."""
-        here, beliefs = self.place_of(situation.visible), situation.beliefs
+        here, beliefs = self.place_of(situation.observable), situation.beliefs
         backed = self.actions(situation).values()
         low = max(self._lower(here, beliefs), max(low for low, _ in backed))
         return low, min(self._upper(here, beliefs), max(high for _, high in backed))
 
     def actions(self, situation: Situation) -> dict[str, tuple[float, float]]:
         """Lower and upper bound on what each action is worth in `situation`, the best plan followed afterwards."""
-        self.place_of(situation.visible)
-        return {a.name: self.bounds_of(a, situation.beliefs) for a in self.origin.menu(situation.visible)}
+        self.place_of(situation.observable)
+        return {a.name: self.bounds_of(a, situation.beliefs) for a in self.origin.menu(situation.observable)}
 
     def save(self, path: Path | str) -> None:
         """Write it to a file; `load_policy` reads it for the same problem."""
@@ -156,20 +156,20 @@ class GridPolicy(BoundedPolicy):
 
     def _ending(self, here: int, beliefs: Beliefs) -> float:
         """What the best action is worth that ends the episode; minus infinity where none does."""
-        menu = self.origin.menu(self.structure.visibles[here])
+        menu = self.origin.menu(self.structure.observables[here])
         return max((float(a.reward @ beliefs[a.factor]) for a in menu if a.ends_episode), default=-np.inf)
 
-    def place_of(self, visible: Visible) -> int:
+    def place_of(self, observable: Observable) -> int:
         """The number of a visible state."""
-        if visible is END:
+        if observable is END:
             raise EvidenceError(f"the episode of '{self.origin.name}' has ended: there is nothing left to do")
-        if visible not in self._places:
-            raise EvidenceError(f"'{self.origin.name}' never comes to {visible!r}", field=("visible",))
-        return self._places[visible]
+        if observable not in self._places:
+            raise EvidenceError(f"'{self.origin.name}' never comes to {observable!r}", field=("visible",))
+        return self._places[observable]
 
     @cached_property
-    def _places(self) -> dict[Visible, int]:
-        return {visible: place for place, visible in enumerate(self.structure.visibles)}
+    def _places(self) -> dict[Observable, int]:
+        return {observable: place for place, observable in enumerate(self.structure.observables)}
 
 
 def _through(belief: Array, points: Array) -> tuple[float, Array, Array] | None:

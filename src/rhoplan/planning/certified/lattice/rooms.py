@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.model.pomdp import END, Action, Ids, Problem, Visible
-from rhoplan.model.transitions import key
+from rhoplan.belief_math.transitions import key
+from rhoplan.model.pomdp import END, POMDP, Action, Ids, Observable
 from rhoplan.planning import clock
 from rhoplan.planning.asked import spelt
 from rhoplan.planning.certified.components import rooms_of
@@ -37,7 +37,7 @@ class Structure:
     (PLAIN where that is all it does).
     """
 
-    visibles: list[Visible]
+    observables: list[Observable]
     start: int
     room: Ids
     kinds: list[tuple[Action, int]]
@@ -54,7 +54,7 @@ class Structure:
     @cached_property
     def owner(self) -> Ids:
         """The visible state of each action."""
-        return np.repeat(np.arange(len(self.visibles)), np.diff(self.first))
+        return np.repeat(np.arange(len(self.observables)), np.diff(self.first))
 
     @cached_property
     def walks(self) -> Ids:
@@ -79,7 +79,7 @@ class Structure:
     @cached_property
     def digest(self) -> str:
         """What tells two structures apart."""
-        found = hashlib.sha256(json.dumps([self.names, f"[{', '.join(map(spelt, self.visibles))}]"]).encode())
+        found = hashlib.sha256(json.dumps([self.names, f"[{', '.join(map(spelt, self.observables))}]"]).encode())
         for part in (self.room, self.first, self.kind, self.leads, self.lead):
             found.update(part.astype(np.int64).tobytes())
         for action, about in self.kinds:
@@ -101,11 +101,11 @@ class Structure:
         )
 
 
-def structure_of(problem: Problem, *, deadline: float = math.inf) -> Structure:
+def structure_of(problem: POMDP, *, deadline: float = math.inf) -> Structure:
     """The rooms and the kinds of actions of `problem`; TimeoutError where `deadline` comes first."""
     found = reachable(problem, deadline=deadline)
-    number = {visible: place for place, visible in enumerate(found)}
-    menus = [problem.menu(visible) for visible in found]
+    number = {observable: place for place, observable in enumerate(found)}
+    menus = [problem.menu(observable) for observable in found]
     targets = [[number[there] for action in menu for there in action.leads_to if there is not END] for menu in menus]
     room = rooms_of(targets)
     order = np.argsort(room, kind="stable")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import Array, Ids, Problem
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of, scale_of, start_value
@@ -81,7 +81,7 @@ class LatticeSearch:
 
     def __init__(
         self,
-        problem: Problem,
+        problem: POMDP,
         *,
         weight: float,
         discount: float,
@@ -313,7 +313,7 @@ class LatticeSearch:
         return GridPolicy(self.problem, self.structure, settings, *halves)
 
 
-def grid_policy(problem: Problem, told: dict[str, Any], arrays: dict[str, Any]) -> GridPolicy | None:
+def grid_policy(problem: POMDP, told: dict[str, Any], arrays: dict[str, Any]) -> GridPolicy | None:
     """The policy that `GridPolicy.save` wrote; None where it was solved for another problem."""
     structure = structure_of(problem)
     if structure.digest != told["digest"]:

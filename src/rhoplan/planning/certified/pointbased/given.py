@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import inf
 
-from rhoplan.model.pomdp import Problem
+from rhoplan.model.pomdp import POMDP
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.idle import with_stops
@@ -17,7 +17,7 @@ SPLITTING = 0.1
 
 
 def given(
-    problem: Problem, *, weight: float, discount: float, memory: float = 4e9, deadline: float = inf
+    problem: POMDP, *, weight: float, discount: float, memory: float = 4e9, deadline: float = inf
 ) -> Iterator[Compiled]:
     """`problem` ready for searches, in one way or two: where without a discount one may have to know where one is, with
     classes told apart by what is possible in them, too. Each is made when it is asked for; TimeoutError where it will

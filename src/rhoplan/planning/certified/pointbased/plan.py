@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rhoplan.belief.information import entropy
+from rhoplan.belief_math.information import entropy
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.compiled import Compiled

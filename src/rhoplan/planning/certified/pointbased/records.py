@@ -1,4 +1,4 @@
-"""A `Problem` of records as arrays for the point-based solver: every visible state times all hidden factors at once.
+"""A `POMDP` of records as arrays for the point-based solver: every visible state times all hidden factors at once.
 
 The joint state of the factors is a number in mixed radix, the first factor counting most. An action touches one factor:
 its numbers are worked out on that factor, then laid over all states of the others. Information is about the joint
@@ -14,9 +14,9 @@ from math import inf, prod
 
 import numpy as np
 
+from rhoplan.belief_math.transitions import entries, has_observation_axis
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import END, Action, Array, Ids, Problem, Visible
-from rhoplan.model.transitions import entries, has_observation_axis
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
 from rhoplan.planning import clock
 from rhoplan.planning.certified.pointbased.compiled import (
     BYTES_PER_ENTRY,
@@ -39,7 +39,7 @@ MOST_VISIBLE = 1_000_000
 
 
 def compile_problem(
-    problem: Problem,
+    problem: POMDP,
     *,
     weight: float | None = None,
     kinds: Ids | None = None,
@@ -55,10 +55,10 @@ def compile_problem(
     sizes = [len(factor.states) for factor in problem.factors]
     joint = prod(sizes)
     check_memory(float(joint) * 2 * BYTES_PER_ENTRY, memory)
-    visibles = reachable(problem, deadline=deadline)
-    number = {visible: place for place, visible in enumerate(visibles)}
-    number[END] = len(visibles)
-    menus = [problem.menu(visible) for visible in visibles]
+    observables = reachable(problem, deadline=deadline)
+    number = {observable: place for place, observable in enumerate(observables)}
+    number[END] = len(observables)
+    menus = [problem.menu(observable) for observable in observables]
     numbers = sum(joint // len(a.reward) * entry_count(a) for menu in menus for a in menu)
     check_memory(float(numbers) * BYTES_PER_ENTRY, memory)
     clock.check(deadline - numbers * SECONDS_PER_ENTRY)
@@ -78,7 +78,7 @@ def compile_problem(
             _fill(pay, paid, here * joint + np.arange(joint), label, action.reward[digit])
             paid += joint
             rows, outcomes, columns, chances = factor_entries(action)
-            targets = np.array([number[visible] for visible in action.leads_to])
+            targets = np.array([number[observable] for observable in action.leads_to])
             if joint == len(action.reward):
                 source, target = rows, columns
             else:  # laid over all states of the other factors
@@ -94,7 +94,7 @@ def compile_problem(
             _fill(entries, filled, here * joint + source, label, outcomes, target, chances)
             filled += len(source)
     entries = entries.ordered(slice(filled))
-    start = np.zeros((len(visibles) + 1) * joint)
+    start = np.zeros((len(observables) + 1) * joint)
     start[:joint] = joint_prior(problem)
     if weight is None:
         own = np.arange(joint) if kinds is None else kinds
@@ -106,7 +106,7 @@ def compile_problem(
     del entries, together
     every, hidden = len(start), int(kinds.max()) + 1
     over = np.zeros(every, dtype=bool)
-    over[len(visibles) * hidden :] = True
+    over[len(observables) * hidden :] = True
     ready = assemble(
         alone.pop(),  # there may be no room to have them twice
         pay=pay,
@@ -116,7 +116,9 @@ def compile_problem(
         over=over,
         symbols=np.arange(every) % hidden,
     )
-    names_of = Names(tuple(factor.states for factor in problem.factors), tuple(digits), kinds, hidden, tuple(visibles))
+    names_of = Names(
+        tuple(factor.states for factor in problem.factors), tuple(digits), kinds, hidden, tuple(observables)
+    )
     return replace(ready, told=names_of, kinds=kinds)
 
 
@@ -128,12 +130,12 @@ class Names:
     digits: tuple[Ids, ...]
     kinds: Ids
     hidden: int
-    visibles: tuple[Visible, ...]
+    observables: tuple[Observable, ...]
 
     def __call__(self, state: int) -> str:
         first = int(np.argmax(self.kinds == state % self.hidden))
         names = (states[digit[first]] for states, digit in zip(self.factors, self.digits, strict=True))
-        place = f" at {self.visibles[state // self.hidden]}" if len(self.visibles) > 1 else ""
+        place = f" at {self.observables[state // self.hidden]}" if len(self.observables) > 1 else ""
         return f"'{', '.join(names)}'{place}"
 
 
@@ -143,7 +145,7 @@ def _fill(arrays: Sequence[Array | Ids], at: int, first: Ids, *rest: Ids | Array
         array[at : at + len(first)] = column
 
 
-def joint_prior(problem: Problem) -> Array:
+def joint_prior(problem: POMDP) -> Array:
     """The prior of all factors at once."""
     result: Array = np.ones(1)
     for factor in problem.factors:
@@ -151,13 +153,13 @@ def joint_prior(problem: Problem) -> Array:
     return result
 
 
-def reachable(problem: Problem, *, deadline: float = inf) -> list[Visible]:
+def reachable(problem: POMDP, *, deadline: float = inf) -> list[Observable]:
     """The visible states that one can come to, the start first; TimeoutError where `deadline` comes before the last."""
-    found: list[Visible] = [problem.start]
+    found: list[Observable] = [problem.start]
     seen = {problem.start}
-    for visible in found:
+    for observable in found:
         clock.check(deadline)
-        for action in problem.menu(visible):
+        for action in problem.menu(observable):
             for target in action.leads_to:
                 if target is not END and target not in seen:
                     seen.add(target)

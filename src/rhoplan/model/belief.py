@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from rhoplan.belief.situation import Situation, available, branch, find_action, initial, observe
 from rhoplan.errors import EvidenceError, Field, MissingExtra, WrongKind, in_a_row
 from rhoplan.model.horizon import Left
-from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor, Problem, Visible
+from rhoplan.model.pomdp import POMDP, ROW_SUM_TOLERANCE, Array, Factor, Observable
+from rhoplan.model.situation import Situation, available, branch, find_action, initial, observe
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -47,13 +47,13 @@ class Belief:
     `belief["rock-1"]["good"]`. Iteration yields the names, so that `dict(belief)` is a mapping.
     """
 
-    problem: Problem
+    problem: POMDP
     situation: Situation
 
     @property
-    def observable(self) -> Visible:
+    def observable(self) -> Observable:
         """The observable part of the state; `END` after the end of the episode."""
-        return self.situation.visible
+        return self.situation.observable
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -188,13 +188,13 @@ class _Distribution(dict[str, float]):
         raise EvidenceError(f"there is no state '{name}'; there are {_some(factor.states)}", field=("belief", name))
 
 
-def initial_belief(problem: Problem) -> Belief:
+def initial_belief(problem: POMDP) -> Belief:
     """The belief before any action: the prior of the problem."""
     return Belief(problem, initial(problem))
 
 
-def make_belief(problem: Problem, prior: Any = None, given: Evidence = ()) -> Belief:
-    """The belief after `given`, starting from `prior`; see `Problem.belief`."""
+def make_belief(problem: POMDP, prior: Any = None, given: Evidence = ()) -> Belief:
+    """The belief after `given`, starting from `prior`; see `POMDP.belief`."""
     belief = initial_belief(problem)
     if prior is not None:
         belief = Belief(problem, Situation(problem.start, _beliefs(problem, prior, ("prior",))))
@@ -206,7 +206,7 @@ def make_belief(problem: Problem, prior: Any = None, given: Evidence = ()) -> Be
     return belief
 
 
-def as_belief(problem: Problem, value: Any) -> Belief:
+def as_belief(problem: POMDP, value: Any) -> Belief:
     """`value` as a belief of `problem`, at its initial observable state unless `value` is a Belief.
 
     value: a Belief; an array of one probability per state (one hidden factor); or a mapping of states to probabilities
@@ -232,12 +232,12 @@ def as_belief(problem: Problem, value: Any) -> Belief:
     return Belief(problem, value.situation)
 
 
-def names_of(problem: Problem) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def names_of(problem: POMDP) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Names of hidden factors and their states."""
     return tuple((factor.name, factor.states) for factor in problem.factors)
 
 
-def _beliefs(problem: Problem, value: Any, field: Field) -> tuple[Array, ...]:
+def _beliefs(problem: POMDP, value: Any, field: Field) -> tuple[Array, ...]:
     """Probabilities (S,) of each factor of `problem`, where `value` does not name a factor those of the prior."""
     if len(problem.factors) == 1 and not problem.factors[0].joins:
         return (_probabilities(problem.factors[0], value, field),)

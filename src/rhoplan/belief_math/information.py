@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rhoplan.model.pomdp import Action, Array, Factor
-from rhoplan.model.transitions import mixed, moved
+from rhoplan.belief_math.transitions import Array, mixed, moved
+
+if TYPE_CHECKING:
+    from rhoplan.model.pomdp import Action, Factor
 
 NATS_PER_BIT = math.log(2.0)
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rhoplan.belief.information import update
+from rhoplan.belief_math.information import update
 from rhoplan.errors import EvidenceError, ImpossibleEvidence, in_a_row
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.horizon import Left, horizon_of, without_horizon
-from rhoplan.model.pomdp import END, Action, Array, Problem, Visible
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
 
 MOST_NAMED = 20
 """Tests or outcomes that an error names."""
@@ -29,7 +29,7 @@ comes first."""
 class Situation:
     """A visible state and the belief (S,) about each hidden factor."""
 
-    visible: Visible
+    observable: Observable
     beliefs: tuple[Array, ...]
 
     @property
@@ -47,18 +47,18 @@ class Branch:
     situation: Situation
 
 
-def initial(problem: Problem) -> Situation:
+def initial(problem: POMDP) -> Situation:
     """The situation before any evidence."""
     return Situation(problem.start, tuple(factor.prior for factor in problem.factors))
 
 
-def named_beliefs(problem: Problem, situation: Situation) -> dict[str, dict[str, float]]:
+def named_beliefs(problem: POMDP, situation: Situation) -> dict[str, dict[str, float]]:
     """For each hidden factor by name, the chance of each of its states by name; joined ones each by itself."""
     parts = zip(problem.factors, situation.beliefs, strict=True)
     return {name: shares for factor, belief in parts for name, shares in factor.shares(belief).items()}
 
 
-def branch(problem: Problem, situation: Situation, action: Action) -> tuple[Branch, ...]:
+def branch(problem: POMDP, situation: Situation, action: Action) -> tuple[Branch, ...]:
     """Where `action` can lead: one Branch per possible outcome."""
     probability, posterior = update(situation.beliefs[action.factor][None, :], action)
     branches = []
@@ -70,12 +70,12 @@ def branch(problem: Problem, situation: Situation, action: Action) -> tuple[Bran
     return tuple(branches)
 
 
-def available(problem: Problem, situation: Situation) -> tuple[Action, ...]:
+def available(problem: POMDP, situation: Situation) -> tuple[Action, ...]:
     """The actions on the menu in `situation`; none once the episode has ended."""
-    return () if situation.visible is END else problem.menu(situation.visible)
+    return () if situation.observable is END else problem.menu(situation.observable)
 
 
-def find_action(problem: Problem, situation: Situation, name: str) -> Action:
+def find_action(problem: POMDP, situation: Situation, name: str) -> Action:
     """The action called `name` among those available in `situation`; EvidenceError where it is not."""
     _check_goes_on(problem, situation, name, "action")
     actions = {action.name: action for action in available(problem, situation)}
@@ -88,17 +88,17 @@ def find_action(problem: Problem, situation: Situation, name: str) -> Action:
     )
 
 
-def _check_goes_on(problem: Problem, situation: Situation, name: str, field: str) -> None:
-    if situation.visible is END:
+def _check_goes_on(problem: POMDP, situation: Situation, name: str, field: str) -> None:
+    if situation.observable is END:
         raise EvidenceError(f"'{name}' is not available: the episode of '{problem.name}' has ended", field=(field,))
 
 
-def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> Situation:
+def observe(problem: POMDP, situation: Situation, test: str, outcome: str) -> Situation:
     """The situation after `test` came out as `outcome`."""
     _check_goes_on(problem, situation, test, "test")
     actions = {action.name: action for action in available(problem, situation)}
-    if isinstance(situation.visible, Left):
-        _check_horizon(problem, situation.visible, test)
+    if isinstance(situation.observable, Left):
+        _check_horizon(problem, situation.observable, test)
     if test not in actions:
         if problem.listed is not None and any(known.name == test for known in problem.listed.tests):
             raise EvidenceError(_why_not(problem, situation, test), field=("test",), code="test-not-available")
@@ -129,9 +129,9 @@ def observe(problem: Problem, situation: Situation, test: str, outcome: str) -> 
     raise impossible(problem, situation.beliefs[action.factor], action, outcome)
 
 
-def _check_horizon(problem: Problem, here: Left, test: str) -> None:
+def _check_horizon(problem: POMDP, here: Left, test: str) -> None:
     """Refuse a test that is the last of the horizon, where nothing comes after, or that comes after the last."""
-    known = {action.name: action for action in without_horizon(problem).menu(here.visible)}
+    known = {action.name: action for action in without_horizon(problem).menu(here.observable)}
     if here.actions > 1 or test not in known or known[test].ends_episode:
         return
     horizon, endings = horizon_of(problem), [name for name, action in known.items() if action.ends_episode]
@@ -153,7 +153,7 @@ def _check_horizon(problem: Problem, here: Left, test: str) -> None:
 
 def _unread(situation: Situation, action: Action) -> Situation:
     """The situation after `action` was taken and its outcome lost: believed is what was believed before."""
-    if not action.preserves_hidden_state or any(visible != action.leads_to[0] for visible in action.leads_to):
+    if not action.preserves_hidden_state or any(observable != action.leads_to[0] for observable in action.leads_to):
         raise EvidenceError(
             f"the result of '{action.name}' must be known: what comes next depends on it",
             field=("outcome",),
@@ -168,11 +168,11 @@ def _some(names: Sequence[str]) -> str:
     return in_a_row(names[:MOST_NAMED]) + more
 
 
-def _why_not(problem: Problem, situation: Situation, name: str) -> str:
+def _why_not(problem: POMDP, situation: Situation, name: str) -> str:
     """Why a test of a flat problem may not be run in `situation`."""
     menu = problem.flat
     test = next(known for known in menu.tests if known.name == name)
-    done = situation.visible
+    done = situation.observable
     assert isinstance(done, Done)
     if not test.repeatable and name in done.run:
         return f"test '{name}' may run only once and has been run already"
@@ -187,7 +187,7 @@ def _why_not(problem: Problem, situation: Situation, name: str) -> str:
     return f"test '{name}' is beyond the cap: '{problem.name}' allows {cap}"
 
 
-def observe_all(problem: Problem, evidence: Iterable[tuple[str, str]]) -> Situation:
+def observe_all(problem: POMDP, evidence: Iterable[tuple[str, str]]) -> Situation:
     """The situation after all of `evidence`, pairs of test and outcome in the order they were seen."""
     situation = initial(problem)
     for place, (test, outcome) in enumerate(evidence):
@@ -198,7 +198,7 @@ def observe_all(problem: Problem, evidence: Iterable[tuple[str, str]]) -> Situat
     return situation
 
 
-def impossible(problem: Problem, belief: Array, action: Action, outcome: str) -> ImpossibleEvidence:
+def impossible(problem: POMDP, belief: Array, action: Action, outcome: str) -> ImpossibleEvidence:
     """The error for an outcome of probability zero; names situation, action and outcome."""
     states = problem.factors[action.factor].states
     held = ", ".join(f"{states[s]} {belief[s]:.3g}" for s in np.flatnonzero(belief)[:4])

@@ -19,8 +19,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.model.pomdp import Array, Ids
-from rhoplan.model.transitions import Transition
+from rhoplan.belief_math.transitions import Array, Ids, Transition
 
 
 def draw_state(rng: np.random.Generator, prior: Array) -> int:
