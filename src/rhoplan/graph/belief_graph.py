@@ -24,7 +24,7 @@ from rhoplan.belief_math.information import entropy, gain, information, predict,
 from rhoplan.budget import Budget
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
-from rhoplan.graph.row_index import Keys, RowIndex, grown, numbered, spans
+from rhoplan.graph.row_index import Keys, RowIndex, extend, numbered, spans
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
 from rhoplan.model.situation import Situation
@@ -257,13 +257,9 @@ class BeliefGraph:
         self._first_arc[nodes] = self._arc_count + np.cumsum(arcs) - arcs
         self._first_branch[nodes] = self._branch_count + np.cumsum(branches) - branches
         before, self._arc_count = self._arc_count, self._arc_count + int(arcs.sum())
-        for name in ("_reward", "_absolute", "_information"):
-            setattr(self, name, grown(getattr(self, name), before, self._arc_count))
-        self._reward[before : self._arc_count] = np.nan
+        extend(self, before, self._arc_count, _reward=np.nan, _absolute=0.0, _information=0.0)
         before, self._branch_count = self._branch_count, self._branch_count + int(branches.sum())
-        for name, nothing in (("probability", 0.0), ("child", ENDED)):
-            setattr(self, name, grown(getattr(self, name), before, self._branch_count))
-            getattr(self, name)[before : self._branch_count] = nothing
+        extend(self, before, self._branch_count, probability=0.0, child=ENDED)
 
     def _fill(self, nodes: Ids, actions: Ids) -> None:
         """Compute the arcs of `nodes` (m,) by non-terminal actions (m,)."""
@@ -326,12 +322,8 @@ class BeliefGraph:
         before = self.size
         nodes, fresh = self._index.identify(rows.view(np.uint64))
         if fresh.size:
-            self._held = grown(self._held, before, self.size)
-            self._held[before : self.size] = rows[fresh]
-            for name, nothing in (("stop_reward", 0.0), ("stop_absolute", 0.0), ("stop_place", -1), ("_first_arc", -1),
-                                  ("_first_branch", -1), ("_complete", False)):  # fmt: skip
-                setattr(self, name, grown(getattr(self, name), before, self.size))
-                getattr(self, name)[before : self.size] = nothing
+            extend(self, before, self.size, _held=rows[fresh], stop_reward=0.0, stop_absolute=0.0, stop_place=-1,
+                   _first_arc=-1, _first_branch=-1, _complete=False)  # fmt: skip
             self._set_stops(np.arange(before, self.size))
         return nodes
 

@@ -11,19 +11,18 @@ Shapes: n nodes of a batch, m arcs of a batch, L lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from rhoplan.graph.belief_graph import Arcs, BeliefGraph, chunks
-from rhoplan.graph.row_index import grown, spans
+from rhoplan.graph.belief_graph import Arcs, BeliefGraph
+from rhoplan.graph.row_index import extend, spans
 from rhoplan.graph.ties import RELATIVE_TOLERANCE, first_best
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.planning.lookahead import UNDECIDED
-from rhoplan.planning.policy import Seed
-from rhoplan.planning.rates import InformationRate
+from rhoplan.planning.backup import BackwardInduction
+from rhoplan.planning.lookahead import UNDECIDED, DecidedPlaces
+from rhoplan.planning.utility import Information
 
 NOISE = 1e-15
 """Height, relative to a line's absolute return, by which it must rise above its neighbours to be part of an envelope:
@@ -58,17 +57,15 @@ class _Lines:
         return result
 
 
-class ParametricLookahead:
+class ParametricLookahead(BackwardInduction):
     """Look-ahead over `horizon` actions on `graph` for all weights per nat from `low` to `high`.
 
     Discount 1, best terminal actions as leaves: that is right for problems where one observes, then commits.
     """
 
     def __init__(self, graph: BeliefGraph, horizon: int, *, low: float, high: float) -> None:
-        self.graph, self.horizon, self.low, self.high = graph, horizon, low, high
-        nothing = np.empty(0, dtype=np.int64)
-        self._first = [nothing] * (horizon + 1)
-        self._count = [nothing] * (horizon + 1)
+        super().__init__(graph)
+        self.horizon, self.low, self.high = horizon, low, high
         self._used = 0
         self._slope, self._intercept, self._absolute = (np.empty(0),) * 3
         self._choices: dict[int, tuple[Array, Ids]] = {}
@@ -77,8 +74,8 @@ class ParametricLookahead:
         """For each node the weights (k,) at which its action changes, and the places (k + 1,) of the actions."""
         fresh = np.array([node for node in nodes.tolist() if node not in self._choices], dtype=np.int64)
         if fresh.size:
-            self._prepare(fresh, self.horizon)
-            information = InformationRate(1.0).rounding(self.graph, fresh)
+            self.compute(fresh, self.horizon)
+            information = Information(1.0).rounding(self.graph, fresh)
             arcs, lines = self._arc_lines(fresh, self.horizon)
             owner = arcs.owner[lines.group]
             ends = np.searchsorted(owner, np.arange(len(fresh) + 1))
@@ -90,8 +87,8 @@ class ParametricLookahead:
 
     def values(self, nodes: Ids, weight: float) -> Array:
         """The value (n,) of the plan of `horizon` actions at `weight`."""
-        self._prepare(nodes, self.horizon)
-        first, count = self._first[self.horizon][nodes], self._count[self.horizon][nodes]
+        self.compute(nodes, self.horizon)
+        first, count = self._lines(nodes, self.horizon)
         lines = spans(first, count)
         return np.maximum.reduceat(self._intercept[lines] + weight * self._slope[lines], np.cumsum(count) - count)
 
@@ -139,47 +136,24 @@ class ParametricLookahead:
         inside = weights[(weights > self.low) & (weights < self.high)]
         return np.unique(np.concatenate([inside, [self.low, self.high]]))
 
-    def _prepare(self, nodes: Ids, depth: int) -> None:
-        """Make the envelopes of `nodes` known for plans of `depth` actions."""
-        layer = nodes
-        layers = []
-        for level in range(depth, -1, -1):
-            missing = np.unique(layer[self._rows(level)[layer] < 0])
-            layers.append((level, missing))
-            if not missing.size:
-                break
-            if level:
-                self.graph.expand(missing)
-                layer = self.graph.children(missing)
-        for level, missing in reversed(layers):
-            if not level:
-                graph, zeros = self.graph, np.zeros(len(missing))
-                stop = graph.stop_reward[missing], graph.stop_absolute[missing]
-                self._store(missing, 0, _Lines(np.arange(len(missing)), zeros, *stop, zeros.astype(np.int64)))
-                continue
-            table, observable = self.graph.table, self.graph.observable[missing]
-            for part in chunks(table.branches[observable] + table.count[observable]):
-                arcs, lines = self._arc_lines(missing[part], level)
-                owners = _Lines(arcs.owner[lines.group], lines.slope, lines.intercept, lines.absolute, lines.group)
-                self._store(missing[part], level, _upper_envelope(owners, self.low, self.high))
-
-    def _rows(self, level: int) -> Ids:
-        """The first line of each node at `level`, -1 where it is not known, with room for all nodes."""
-        used = len(self._first[level])
-        if used < self.graph.size:
-            self._first[level] = grown(self._first[level], used, self.graph.size)
-            self._count[level] = grown(self._count[level], used, self.graph.size)
-            self._first[level][used:] = -1
-        return self._first[level]
-
-    def _store(self, nodes: Ids, level: int, lines: _Lines) -> None:
+    def _compute(self, nodes: Ids, depth: int) -> tuple[Array, Array]:
+        """The first line of each node, and how many it has."""
+        if depth:
+            arcs, lines = self._arc_lines(nodes, depth)
+            owners = _Lines(arcs.owner[lines.group], lines.slope, lines.intercept, lines.absolute, lines.group)
+            lines = _upper_envelope(owners, self.low, self.high)
+        else:
+            stop, zeros = (self.graph.stop_reward[nodes], self.graph.stop_absolute[nodes]), np.zeros(len(nodes))
+            lines = _Lines(np.arange(len(nodes)), zeros, *stop, zeros.astype(np.int64))
         count = np.bincount(lines.group, minlength=len(nodes))
         before, self._used = self._used, self._used + len(lines.group)
-        self._rows(level)[nodes] = before + np.cumsum(count) - count
-        self._count[level][nodes] = count
-        for name, new in (("_slope", lines.slope), ("_intercept", lines.intercept), ("_absolute", lines.absolute)):
-            setattr(self, name, grown(getattr(self, name), before, self._used))
-            getattr(self, name)[before : self._used] = new
+        extend(self, before, self._used, _slope=lines.slope, _intercept=lines.intercept, _absolute=lines.absolute)
+        return (before + np.cumsum(count) - count).astype(float), count.astype(float)
+
+    def _lines(self, nodes: Ids, depth: int) -> tuple[Ids, Ids]:
+        """Where the lines of `nodes` begin, and how many there are."""
+        first, count = self.layer(depth)
+        return first[nodes].astype(np.int64), count[nodes].astype(np.int64)
 
     def _arc_lines(self, nodes: Ids, depth: int) -> tuple[Arcs, _Lines]:
         """The arcs of `nodes` and the lines of each: sums over its branches of the envelopes of children."""
@@ -188,7 +162,7 @@ class ParametricLookahead:
         owner, child = np.repeat(np.arange(len(arcs.node)), arcs.width), graph.child[branches].astype(np.int64)
         probability, on = graph.probability[branches], child >= 0
         owner, child, probability = owner[on], child[on], probability[on]
-        first, count = self._rows(depth - 1)[child], self._count[depth - 1][child]
+        first, count = self._lines(child, depth - 1)
         # Each arc begins with the sum of its branches' first lines and changes at each of their breakpoints.
         later, part = spans(first + 1, count - 1), np.repeat(np.arange(len(child)), count - 1)
         weight = probability[part]
@@ -238,16 +212,15 @@ def _upper_envelope(lines: _Lines, low: float, high: float) -> _Lines:
     return lines.at(np.flatnonzero((end > low) & (begin < high)))
 
 
-class PolicyAtWeight:
+class PolicyAtWeight(DecidedPlaces):
     """The policy of `lookahead` for weights just above `weight` (per nat), as `policy.PolicyOnGraph`."""
 
     def __init__(self, lookahead: ParametricLookahead, weight: float) -> None:
         self.lookahead, self.graph, self.weight = lookahead, lookahead.graph, weight
-        self._places: Ids = np.empty(0, dtype=np.int64)
 
     @property
     def nodes(self) -> Ids:
-        """The nodes at which the policy was asked for an action, in order."""
+        """The nodes at which the policy has decided, in order."""
         return np.flatnonzero(self._places != UNDECIDED)
 
     @property
@@ -257,21 +230,7 @@ class PolicyAtWeight:
         every = np.unique(np.concatenate(found))
         return every[every > self.weight]
 
-    def places(self, nodes: Ids) -> Ids:
-        """The place (n,) of the action at each of `nodes`."""
-        fresh = np.unique(nodes[self._room()[nodes] == UNDECIDED])
-        if fresh.size:
-            found = self.lookahead.choices(fresh)
-            chosen = [places[np.searchsorted(changes, self.weight, side="right")] for changes, places in found]
-            self._room()[fresh] = np.array(chosen, dtype=np.int64)
-        return self._places[nodes]
-
-    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
-
-    def _room(self) -> Ids:
-        used = len(self._places)
-        if used < self.graph.size:
-            self._places = grown(self._places, used, self.graph.size)
-            self._places[used:] = UNDECIDED
-        return self._places
+    def _decide(self, nodes: Ids) -> Ids:
+        found = self.lookahead.choices(nodes)
+        chosen = [places[np.searchsorted(changes, self.weight, side="right")] for changes, places in found]
+        return np.array(chosen, dtype=np.int64)
