@@ -57,7 +57,8 @@ class RowIndex:
             same = held == used + pending
             other = np.flatnonzero(~same)
             other = other[self._keys[held[other]] == keys[pending[other]]]
-            same[other] = self._are_equal(held[other], rows, pending[other])
+            if other.size:
+                same[other] = self._are_equal(held[other], rows, pending[other])
             found[pending[same]] = held[same]
             pending = pending[~same]
             slots[pending] = (slots[pending] + 1) & mask

@@ -99,11 +99,6 @@ class PolicyActs:
     terminal: Ids
     paths: Array
 
-    def of(self, policy: int) -> PolicyActs:
-        """Those of one policy, alone."""
-        mine = self.policy == policy
-        return PolicyActs(self.policy[mine] * 0, self.node[mine], self.arc[mine], self.terminal[mine], self.paths[mine])
-
 
 @dataclass(frozen=True, eq=False)
 class _Layer:

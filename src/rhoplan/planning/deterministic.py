@@ -206,7 +206,7 @@ class _Enumeration:
     ) -> tuple[Array, Array, list[Tree]]:
         """Every combination of sub-policies for the observations of one test, within `room`."""
         totals, reduced, action = root
-        ways: list[tuple[int, Ids, _SubPolicies]] = []
+        after: list[tuple[tuple[int, Tree], ...]] = [()]
         for child, probability in branches:
             below = self._at(child, (room - float(root[1][0])) / probability)
             self._use(len(totals) * len(below.totals))
@@ -216,11 +216,9 @@ class _Enumeration:
             kept = inside[self._non_dominated(sums)]
             first, second = np.divmod(kept, len(below.totals))
             totals, reduced = totals[first] + probability * below.totals[second], both[kept]
-            ways = [(to, rows[first], some) for to, rows, some in ways] + [(child, second, below)]
-        trees = [
-            (action, tuple((to, some.trees[rows[place]]) for to, rows, some in ways)) for place in range(len(totals))
-        ]
-        return totals, reduced, trees
+            pairs = zip(first.tolist(), second.tolist(), strict=True)
+            after = [(*after[row], (child, below.trees[place])) for row, place in pairs]
+        return totals, reduced, [(action, some) for some in after]
 
     def _use(self, work: int) -> None:
         self._work_left -= work
