@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import rhoplan
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.pomdp import POMDP
@@ -59,6 +60,13 @@ def test_a_plan_ends_where_that_is_as_good_as_to_go_on() -> None:
     assert acts.arc.tolist() == [0]
     assert acts.terminal.tolist() == [0]
     assert worth == value == -20.0
+
+
+def test_without_tests_the_best_terminal_action_is_taken() -> None:
+    problem = rhoplan.DiagnosticProblem(("a", "b"), decisions=(rhoplan.Decision("go", np.array([1.0, -3.0])),))
+    acts, worth, value = planned(problem, 1.0, 3)
+    assert acts.terminal.tolist() == [0]
+    assert worth == value == -1.0
 
 
 def test_evidence_that_makes_certain_keeps_its_own_mass() -> None:

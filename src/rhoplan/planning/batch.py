@@ -191,11 +191,8 @@ class DecisionTree:
             self.layers.append(_Layer(nodes, slice(first, first + len(owner)), start, after))
             arcs.append((nodes.start + owner, test, opens))
             parents.append((first + arc[fresh], outcome[fresh]))
-            observable, first, self.branches = (
-                table.targets(actions)[fresh],
-                first + len(owner),
-                self.branches + len(arc),
-            )
+            observable, first = table.targets(actions)[fresh], first + len(owner)
+            self.branches += len(arc)
         self.size = index.size
         self.arc_node, self.test, self.opens = (np.concatenate(column) for column in zip(*arcs, strict=True))
         self.parent, self.outcome = (np.concatenate(column) for column in zip(*parents, strict=True))
@@ -239,11 +236,17 @@ class DecisionTree:
         total = float(np.logaddexp.reduce(self._logs(ParameterBatch.of(self.problem))[0]))
         return total if math.isfinite(total) and self._given else 0.0
 
+    def prices(self, cost: Array, first: Array) -> Array:
+        """What each arc costs (K, M), given costs and first prices (K, T) of tests."""
+        result = np.zeros((len(cost), len(self.test)))
+        runs = np.flatnonzero(self.test >= 0)
+        result[:, runs] = cost[:, self.test[runs]] + first[:, self.test[runs]] * self.opens[runs]
+        return result
+
     def over_budget(self, numbers: ParameterBatch) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether the cost of `given` (K,), and that up to and with each arc (K, M), is beyond the version's budget."""
         cost, first, budget = numbers.in_minor_units()
-        price = np.where(self.test < 0, 0.0, cost[:, self.test] + first[:, self.test] * self.opens)
-        spent = np.zeros((len(numbers), self.size))
+        price, spent = self.prices(cost, first), np.zeros((len(numbers), self.size))
         for place, (test, _) in enumerate(self._given):
             is_first = all(self._tests[test].group != self._tests[other].group for other, _ in self._given[:place])
             spent[:, 0] += cost[:, test] + first[:, test] * is_first
@@ -276,8 +279,7 @@ class BatchLookahead:
         self.masses = tree.masses(numbers)
         total = self.masses.sum(axis=-1)
         self.mass = total[:, 0]
-        price = numbers.cost[:, tree.test] + numbers.first[:, tree.test] * tree.opens
-        self.reward = np.where(tree.test < 0, 0.0, -price * total[:, tree.arc_node])
+        self.reward = -tree.prices(numbers.cost, numbers.first) * total[:, tree.arc_node]
         self.information: Array = np.zeros_like(self.reward)
         self.entropy: Array = np.zeros_like(total)
         if weight:
@@ -294,15 +296,14 @@ class BatchLookahead:
 
     def first_actions(self) -> tuple[Array, Ids]:
         """Value (K, A) of each action at the root, in the order of `tree.names`, and the place (K,) of the best."""
-        values, choices = self._plan
-        terminal = np.einsum("ks,kes->ke", self.masses[:, 0], self.numbers.payoff)
-        arc, root = choices[:, 0], np.zeros(len(self.mass), dtype=np.int64)
-        place = np.where(arc > 0, self.tree.endings - 1 + arc, self._terminals(np.arange(len(root)), root))
-        return np.concatenate([terminal, values[:, 1:]], axis=1), place
+        values, arc, terminal = self._plan
+        worth = np.einsum("ks,kes->ke", self.masses[:, 0], self.numbers.payoff)
+        place = np.where(arc[:, 0] > 0, self.tree.endings - 1 + arc[:, 0], terminal[:, 0])
+        return np.concatenate([worth, values[:, 1:]], axis=1), place
 
     def acts(self) -> PolicyActs:
         """The best policy of each version, as its acts."""
-        tree, choices = self.tree, self._plan[1]
+        tree, (_, choices, terminals) = self.tree, self._plan
         paths: Array = np.zeros((len(self.mass), tree.size))
         paths[:, 0] = 1.0
         for layer, below in pairwise(tree.layers):
@@ -311,8 +312,7 @@ class BatchLookahead:
             paths[:, below.nodes] = taken @ layer.after
         version, node = np.nonzero(paths)
         arc = choices[version, node]
-        terminal, ends = np.full(len(arc), -1), np.flatnonzero(tree.test[arc] < 0)
-        terminal[ends] = self._terminals(version[ends], node[ends])
+        terminal = np.where(tree.test[arc] < 0, terminals[version, node], -1)
         return PolicyActs(version, node, arc, terminal, paths[version, node])
 
     def value_of(self, acts: PolicyActs, *, policies: int = 1, weight: float = 0.0) -> Array:
@@ -327,40 +327,37 @@ class BatchLookahead:
         return result.T
 
     @cached_property
-    def _plan(self) -> tuple[Array, Ids]:
-        """Value (K, m) of the arcs of the root, and the chosen arc (K, N) at each node."""
+    def _plan(self) -> tuple[Array, Ids, Ids]:
+        """Value (K, m) of the arcs of the root; at each node (K, N) the chosen arc and the best terminal action."""
         count = len(self.mass)
         value, absolute = np.zeros((2, count, 0))
-        values, choices = value, np.empty((count, self.tree.size), dtype=np.int64)
+        values, (choices, terminals) = value, np.empty((2, count, self.tree.size), dtype=np.int64)
         for layer in reversed(self.tree.layers):
             reward, start = self.reward[:, layer.arcs], layer.start
             values = reward + self.weight * self.information[:, layer.arcs] + self.discount * _sums(layer, value)
             sizes = np.where(np.isfinite(reward), np.abs(reward), 0.0) + self.discount * _sums(layer, absolute)
-            values[:, start], sizes[:, start] = self._stopping(layer.nodes)
+            values[:, start], sizes[:, start], terminals[:, layer.nodes] = self._stopping(layer.nodes)
             rounding = abs(self.weight) * self.entropy[:, self.tree.arc_node[layer.arcs]]
-            offset = np.arange(count)[:, None] * values.shape[1]
-            winner = first_best(values.ravel(), (sizes + rounding).ravel(), (offset + start).ravel())
-            best = winner.reshape(count, -1) - offset
+            best = _first_best(values, sizes + rounding, start)
             choices[:, layer.nodes] = layer.arcs.start + best
             value, absolute = np.take_along_axis(values, best, 1), np.take_along_axis(sizes, best, 1)
-        return values, choices
+        return values, choices, terminals
 
-    def _stopping(self, nodes: slice) -> tuple[Array, Array]:
-        """Value and absolute value (K, n) of the best terminal action."""
+    def _stopping(self, nodes: slice) -> tuple[Array, Array, Ids]:
+        """Value and absolute value (K, n) of the best terminal action, and which (K, n) it is."""
         masses, payoff = self.masses[:, nodes], self.numbers.payoff.swapaxes(1, 2)
+        shape, start = masses.shape[:2], np.arange(masses.shape[1]) * payoff.shape[2]
+        values, sizes = ((masses @ rewards).reshape(len(masses), -1) for rewards in (payoff, np.abs(payoff)))
+        best = _first_best(values, sizes, start)
         if not self.terminal_rewards:
-            return np.zeros(masses.shape[:2]), np.zeros(masses.shape[:2])
-        values = masses @ payoff
-        best = values.argmax(axis=-1)[..., None]
-        sizes = np.take_along_axis(masses @ np.abs(payoff), best, -1)
-        return np.take_along_axis(values, best, -1)[..., 0], sizes[..., 0]
+            return np.zeros(shape), np.zeros(shape), best - start
+        return np.take_along_axis(values, best, 1), np.take_along_axis(sizes, best, 1), best - start
 
-    def _terminals(self, version: Ids, node: Ids) -> Ids:
-        """The best terminal action (m,) of versions at nodes."""
-        masses, payoff = self.masses[version, node], self.numbers.payoff[version]
-        values, sizes = (np.einsum("ms,mes->me", masses, rewards) for rewards in (payoff, np.abs(payoff)))
-        start = np.arange(0, values.size, values.shape[1])
-        return first_best(values.ravel(), sizes.ravel(), start) - start if len(version) else node
+
+def _first_best(values: Array, sizes: Array, start: Ids) -> Ids:
+    """In each row of `values` (K, m), the first best one (K, n) of each group; group i begins at start[i]."""
+    offset = np.arange(len(values))[:, None] * values.shape[1]
+    return first_best(values.ravel(), sizes.ravel(), (offset + start).ravel()).reshape(len(values), -1) - offset
 
 
 def _sums(layer: _Layer, values: Array) -> Array:

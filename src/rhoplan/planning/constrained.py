@@ -310,7 +310,10 @@ class ColumnGeneration:
             size = abs(value) + abs(column.total(cost)) + float(prices @ most)
             if value - floor <= RELATIVE_TOLERANCE * size or not self._add(column):
                 break
-        return self._mixture(totals[0], shares, prices, floor)
+        used = np.flatnonzero(shares > 0)
+        value, weights = float(totals[0, used] @ shares[used]), tuple(shares[used].tolist())
+        gap = max(0.0, value - floor)
+        return Mixture(tuple(self.pool[place] for place in used), weights, value, tuple(prices.tolist()), gap)
 
     def _add(self, policy: TabularPolicy) -> bool:
         """Add a column; False if there is one like it."""
@@ -319,14 +322,6 @@ class ColumnGeneration:
                 return False
         self.pool.append(policy)
         return True
-
-    def _mixture(self, costs: Array, shares: Array, prices: Array, floor: float) -> Mixture:
-        used = np.flatnonzero(shares > 0)
-        value = float(costs[used] @ shares[used])
-        gap = max(0.0, value - floor)
-        return Mixture(
-            tuple(self.pool[k] for k in used), tuple(shares[used].tolist()), value, tuple(prices.tolist()), gap
-        )
 
     def _solve(self, totals: Array, most: Array) -> tuple[Array, Array]:
         """Probabilities (P,) and prices (C,) of the master program.
