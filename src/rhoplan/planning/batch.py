@@ -357,7 +357,8 @@ class BatchLookahead:
 def _first_best(values: Array, sizes: Array, start: Ids) -> Ids:
     """In each row of `values` (K, m), the first best one (K, n) of each group; group i begins at start[i]."""
     offset = np.arange(len(values))[:, None] * values.shape[1]
-    return first_best(values.ravel(), sizes.ravel(), (offset + start).ravel()).reshape(len(values), -1) - offset
+    found: Ids = first_best(values.ravel(), sizes.ravel(), (offset + start).ravel()).reshape(len(values), -1) - offset
+    return found
 
 
 def _sums(layer: _Layer, values: Array) -> Array:

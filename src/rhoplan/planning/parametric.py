@@ -31,29 +31,26 @@ a few roundings, far below the tolerance of ties."""
 
 @dataclass(frozen=True, eq=False)
 class _Lines:
-    """Lines (L,) of several groups, those of one group together and by increasing slope; intercepts are at weight 0.
-
-    absolute: expected sum of absolute rewards of the plan. source: the arc whose line it is.
-    """
+    """Lines of several groups (L,), those of one group together and by increasing slope. numbers (3, L): slope,
+    intercept at weight 0, and absolute return of the plan."""
 
     group: Ids
-    slope: Array
-    intercept: Array
-    absolute: Array
-    source: Ids
+    numbers: Array
 
     def at(self, places: Ids) -> _Lines:
         """The lines at `places`."""
-        return _Lines(
-            self.group[places], self.slope[places], self.intercept[places], self.absolute[places], self.source[places]
-        )
+        return _Lines(self.group[places], self.numbers[:, places])
+
+    def changed(self, places: Ids) -> Array:
+        """What (3, n) the numbers of lines at `places` (n,) have more than those of the lines before."""
+        return self.numbers[:, places] - self.numbers[:, places - 1]
 
     def breakpoints(self) -> Array:
         """The weight (L,) from which on a line is the best of its group, minus infinity for the first one."""
         result = np.full(len(self.group), -np.inf)
         later = np.flatnonzero(self.group[1:] == self.group[:-1]) + 1
-        fall = self.intercept[later - 1] - self.intercept[later]
-        result[later] = fall / (self.slope[later] - self.slope[later - 1])
+        slope, intercept, _ = self.changed(later)
+        result[later] = -intercept / slope
         return result
 
 
@@ -66,8 +63,7 @@ class ParametricLookahead(BackwardInduction):
     def __init__(self, graph: BeliefGraph, horizon: int, *, low: float, high: float) -> None:
         super().__init__(graph)
         self.horizon, self.low, self.high = horizon, low, high
-        self._used = 0
-        self._slope, self._intercept, self._absolute = (np.empty(0),) * 3
+        self._numbers, self._used = np.empty((0, 3)), 0
         self._choices: dict[int, tuple[Array, Ids]] = {}
 
     def choices(self, nodes: Ids) -> list[tuple[Array, Ids]]:
@@ -89,8 +85,8 @@ class ParametricLookahead(BackwardInduction):
         """The value (n,) of the plan of `horizon` actions at `weight`."""
         self.compute(nodes, self.horizon)
         first, count = self._lines(nodes, self.horizon)
-        lines = spans(first, count)
-        return np.maximum.reduceat(self._intercept[lines] + weight * self._slope[lines], np.cumsum(count) - count)
+        slope, intercept, _ = self._numbers[spans(first, count)].T
+        return np.maximum.reduceat(intercept + weight * slope, np.cumsum(count) - count)
 
     def _decide(self, lines: _Lines, information: float) -> tuple[Array, Ids]:
         """Weights at which the choice of one node changes, and the chosen arcs. lines: of all its arcs.
@@ -100,10 +96,8 @@ class ParametricLookahead(BackwardInduction):
         """
         arcs, first = np.unique(lines.group, return_index=True)
         first = np.append(first, len(lines.group))
-        begin = lines.breakpoints()
-        envelope = _upper_envelope(
-            _Lines(lines.group * 0, lines.slope, lines.intercept, lines.absolute, lines.group), self.low, self.high
-        )
+        begin, (slope, intercept, absolute) = lines.breakpoints(), lines.numbers
+        envelope = _upper_envelope(_Lines(lines.group * 0, lines.numbers), self.low, self.high)
         cuts = self._cuts(np.concatenate([begin, envelope.breakpoints()]))
 
         def active(cuts: Array) -> tuple[Array, Ids]:
@@ -113,20 +107,17 @@ class ParametricLookahead(BackwardInduction):
             return middle, np.stack(rows)
 
         middle, line = active(cuts)
-        values = lines.intercept[line] + middle * lines.slope[line]
+        values = intercept[line] + middle * slope[line]
         best = line[values.argmax(axis=0), np.arange(len(middle))]
         # Tied as long as best - other <= tolerance * (absolute + w * information), all of it linear in w.
-        short, drift = lines.intercept[best] - lines.intercept[line], lines.slope[best] - lines.slope[line]
-        roots = []
-        for absolute in (lines.absolute[line], np.broadcast_to(lines.absolute[best], line.shape)):
-            speed = drift - RELATIVE_TOLERANCE * information
-            with np.errstate(divide="ignore", invalid="ignore"):
-                root = (RELATIVE_TOLERANCE * absolute - short) / speed
-            roots.append(root[(root > cuts[:-1]) & (root < cuts[1:])])
-        cuts = self._cuts(np.concatenate([cuts, *roots]))
+        short, drift = intercept[best] - intercept[line], slope[best] - slope[line]
+        scales = np.stack([absolute[line], np.broadcast_to(absolute[best], line.shape)])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            roots = (RELATIVE_TOLERANCE * scales - short) / (drift - RELATIVE_TOLERANCE * information)
+        cuts = self._cuts(np.append(cuts, roots[(roots > cuts[:-1]) & (roots < cuts[1:])]))
         middle, line = active(cuts)
-        values = lines.intercept[line] + middle * lines.slope[line]
-        scale = lines.absolute[line] + middle * information
+        values = intercept[line] + middle * slope[line]
+        scale = absolute[line] + middle * information
         start = np.arange(len(middle)) * len(arcs)
         chosen = first_best(values.T.ravel(), scale.T.ravel(), start) - start
         turns = np.flatnonzero(np.diff(chosen)) + 1
@@ -140,14 +131,13 @@ class ParametricLookahead(BackwardInduction):
         """The first line of each node, and how many it has."""
         if depth:
             arcs, lines = self._arc_lines(nodes, depth)
-            owners = _Lines(arcs.owner[lines.group], lines.slope, lines.intercept, lines.absolute, lines.group)
-            lines = _upper_envelope(owners, self.low, self.high)
+            lines = _upper_envelope(_Lines(arcs.owner[lines.group], lines.numbers), self.low, self.high)
         else:
-            stop, zeros = (self.graph.stop_reward[nodes], self.graph.stop_absolute[nodes]), np.zeros(len(nodes))
-            lines = _Lines(np.arange(len(nodes)), zeros, *stop, zeros.astype(np.int64))
+            stop = np.stack([np.zeros(len(nodes)), self.graph.stop_reward[nodes], self.graph.stop_absolute[nodes]])
+            lines = _Lines(np.arange(len(nodes)), stop)
         count = np.bincount(lines.group, minlength=len(nodes))
         before, self._used = self._used, self._used + len(lines.group)
-        extend(self, before, self._used, _slope=lines.slope, _intercept=lines.intercept, _absolute=lines.absolute)
+        extend(self, before, self._used, _numbers=lines.numbers.T)
         return (before + np.cumsum(count) - count).astype(float), count.astype(float)
 
     def _lines(self, nodes: Ids, depth: int) -> tuple[Ids, Ids]:
@@ -165,41 +155,36 @@ class ParametricLookahead(BackwardInduction):
         first, count = self._lines(child, depth - 1)
         # Each arc begins with the sum of its branches' first lines and changes at each of their breakpoints.
         later, part = spans(first + 1, count - 1), np.repeat(np.arange(len(child)), count - 1)
-        weight = probability[part]
-        steps = [weight * (held[later] - held[later - 1]) for held in (self._slope, self._intercept, self._absolute)]
-        begin = -(self._intercept[later] - self._intercept[later - 1]) / (self._slope[later] - self._slope[later - 1])
-        order = np.lexsort((begin, owner[part]))
+        changes = (self._numbers[later] - self._numbers[later - 1]).T
+        order = np.lexsort((-changes[1] / changes[0], owner[part]))
         pieces = 1 + np.bincount(owner[part], minlength=len(arcs.node))
         start = np.cumsum(pieces) - pieces
         group = np.repeat(np.arange(len(arcs.node)), pieces)
         place = np.arange(len(group)) - start[group]
-        ends = []
+        # Sums along rows of a table, arc by arc: one running sum over all would lose digits.
+        table = np.zeros((3, len(arcs.node), int(pieces.max())))
+        starts = probability * self._numbers[first].T
         own = arcs.information, arcs.reward, arcs.absolute
-        held = self._slope, self._intercept, self._absolute
-        for immediate, lines, step in zip(own, held, steps, strict=True):
-            # Sums along rows of a table, arc by arc: one running sum over all would lose digits.
-            table = np.zeros((len(arcs.node), int(pieces.max())))
-            table[:, 0] = immediate + np.bincount(owner, probability * lines[first], minlength=len(arcs.node))
-            table[group[place > 0], place[place > 0]] = step[order]
-            ends.append(np.cumsum(table, axis=1)[group, place])
-        slope, intercept, absolute = ends
-        return arcs, _Lines(group, slope, intercept, absolute, group)
+        for row, immediate, lines in zip(table, own, starts, strict=True):
+            row[:, 0] = immediate + np.bincount(owner, lines, minlength=len(arcs.node))
+        table[:, group[place > 0], place[place > 0]] = (probability[part] * changes)[:, order]
+        return arcs, _Lines(group, np.cumsum(table, axis=2)[:, group, place])
 
 
 def _upper_envelope(lines: _Lines, low: float, high: float) -> _Lines:
     """The lines of each group that are the highest ones at some weight from `low` to `high`."""
-    order = np.lexsort((-lines.source, lines.intercept, lines.slope, lines.group))
-    lines = lines.at(order)
-    same = (lines.group[1:] == lines.group[:-1]) & (lines.slope[1:] == lines.slope[:-1])
+    slope, intercept, _ = lines.numbers
+    lines = lines.at(np.lexsort((-np.arange(len(slope)), intercept, slope, lines.group)))
+    same = (lines.group[1:] == lines.group[:-1]) & (lines.numbers[0, 1:] == lines.numbers[0, :-1])
     lines = lines.at(np.flatnonzero(~np.append(same, False)))  # of parallel lines the highest
     parity = 0
     while True:
         inner = np.flatnonzero(lines.group[2:] == lines.group[:-2]) + 1
-        before, after = inner - 1, inner + 1
-        share = (lines.slope[inner] - lines.slope[before]) / (lines.slope[after] - lines.slope[before])
-        chord = (1 - share) * lines.intercept[before] + share * lines.intercept[after]
-        scale = lines.absolute[inner] + np.abs(lines.intercept[inner]) + high * np.abs(lines.slope[inner])
-        beaten = inner[lines.intercept[inner] <= chord + NOISE * scale]
+        slope, intercept, absolute = lines.numbers
+        share = (slope[inner] - slope[inner - 1]) / (slope[inner + 1] - slope[inner - 1])
+        chord = (1 - share) * intercept[inner - 1] + share * intercept[inner + 1]
+        scale = absolute[inner] + np.abs(intercept[inner]) + high * np.abs(slope[inner])
+        beaten = inner[intercept[inner] <= chord + NOISE * scale]
         if not beaten.size:
             break
         # Two neighbours may each be beaten because of the other: only one of them is dropped at a time.
