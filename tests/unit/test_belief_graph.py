@@ -273,28 +273,6 @@ def diagnostic(prior: list[float], test: tuple[float, np.ndarray], **commits: li
     )
 
 
-@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
-def test_giant_losses_of_tiny_probability_make_no_tie(scale: float) -> None:
-    problem = diagnostic([1 - 5e-13, 5e-13], (0.001 * scale, np.eye(2)), A=[0, -2e13 * scale], B=[-1e13 * scale] * 2)
-
-    assert choice(problem, make_agent("planning", problem)) == "test"
-
-
-@pytest.mark.parametrize(("weight", "first"), [(0.0, "stay"), (10.0, "stay"), (1e3, "test")])
-def test_a_prize_that_nobody_plays_for_makes_no_tie(weight: float, first: str) -> None:
-    rows = np.array([[0.45, 0.4, 0.15], [0.42, 0.31, 0.27]])
-    problem = diagnostic([0.007, 0.993], (0.061, rows), stay=[-7.5, -1.5], play=[1e13, -5e12])
-
-    assert choice(problem, make_agent("planning-ig", problem, weight=weight)) == first
-
-
-def test_information_at_near_certainty_makes_no_tie() -> None:
-    """At P = 1e-13 the information is 3e-12 nats; a price of 1e13 per nat makes it worth 31, and the test costs 20."""
-    problem = diagnostic([1 - 1e-13, 1e-13], (20.0, np.eye(2)), go=[0, 0])
-
-    assert choice(problem, make_agent("planning-ig", problem, weight=1e13)) == "test"
-
-
 @pytest.mark.parametrize("weight", [0.0, 1.0, 50.0])
 def test_a_free_useless_test_loses_against_a_terminal_action(weight: float) -> None:
     problem = diagnostic([0.3, 0.7], (0.0, np.full((2, 2), 0.5)), A=[1, 1], B=[1, 1])
