@@ -24,7 +24,7 @@ from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.pomdp import POMDP
-from rhoplan.planning.batch import ParameterBatch
+from rhoplan.planning.batch import ParameterBatch, TreeLimits
 from rhoplan.planning.utility import Information
 from rhoplan.problems.registry import WORKED_MODELS, make
 from unsure import SMALL
@@ -308,7 +308,7 @@ def test_renaming_changes_nothing() -> None:
 def test_same_seed_draws_the_same_whatever_fits_one_graph(small: Weigher, monkeypatch: pytest.MonkeyPatch) -> None:
     items = unsure(small.problem)
     whole = sampled(small, items, 1500, 9)
-    monkeypatch.setattr("rhoplan.planning.batch.NUMBERS_AT_ONCE", 1000)
+    monkeypatch.setattr(small.layout, "limits", TreeLimits(branches=1000))
     parts = sampled(small, items, 1500, 9)
     assert np.array_equal(whole.first, parts.first)
     assert whole.best == pytest.approx(parts.best, rel=1e-12)

@@ -30,7 +30,6 @@ from rhoplan.model.pomdp import END, POMDP, Action, Factor
 from rhoplan.model.situation import initial, observe
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.lookahead import LookaheadOnGraph
-from rhoplan.planning.rates import InformationRate
 from rhoplan.planning.routing import deepening, full_information, tour_value
 from rhoplan.planning.routing.deepening import DeepeningSettings, deepen, derived_leaf
 from rhoplan.planning.routing.full_information import full_information_bound
@@ -38,6 +37,7 @@ from rhoplan.planning.routing.site_graph import SiteGraph, site_graph
 from rhoplan.planning.routing.tour import good_order, values_in_best_order, values_in_order
 from rhoplan.planning.routing.tour_value import TourValue
 from rhoplan.planning.tree_search import TreeSearch
+from rhoplan.planning.utility import Information
 
 CLOSE = 1e-9
 INF = math.inf
@@ -52,7 +52,7 @@ def deep_value(problem: POMDP, depth: int, stopped: float) -> float:
     """Exact look-ahead of `depth` actions, where stopping short of the end is worth `stopped`."""
     graph = BeliefGraph(problem)
     leaf = lambda observables, _: np.full(len(observables), stopped)  # noqa: E731
-    values = LayerValues(graph, InformationRate(0.0), discount=problem.discount, leaf=leaf)
+    values = LayerValues(graph, Information(0.0), discount=problem.discount, leaf=leaf)
     return float(values.value(np.array([graph.root]), depth)[0])
 
 
@@ -613,7 +613,7 @@ def test_information_is_part_of_an_errand():
     ahead = TourValue(problem, weight=3.0)
     errand = ahead.around(problem.start).tasks[0]
     graph = BeliefGraph(errand)
-    wanted = LayerValues(graph, InformationRate(3.0), discount=1.0).value(np.array([graph.root]), 8)
+    wanted = LayerValues(graph, Information(3.0), discount=1.0).value(np.array([graph.root]), 8)
     assert ahead([problem.start], priors) == pytest.approx(wanted)
     assert wanted[0] > outlook_at_start(problem)
 

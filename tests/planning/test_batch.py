@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+import rhoplan
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.pomdp import POMDP
@@ -48,15 +51,22 @@ def test_a_plan_that_repeats_a_test_comes_to_a_finding_in_several_ways(weight: f
 @pytest.mark.parametrize("weight", [0.0, 3.0, 30.0])
 def test_results_that_cannot_be_tell_nothing(weight: float) -> None:
     acts, worth, value = planned(parse_model(SURE), weight, 2)
-    assert (acts.arc >= 0).any()
+    assert (acts.terminal < 0).any()
     assert worth == pytest.approx(value, rel=1e-10)
 
 
 def test_a_plan_ends_where_that_is_as_good_as_to_go_on() -> None:
     acts, worth, value = planned(parse_model(IDLE), 0.0, 3)
-    assert acts.arc.tolist() == [-1]
+    assert acts.arc.tolist() == [0]
     assert acts.terminal.tolist() == [0]
     assert worth == value == -20.0
+
+
+def test_without_tests_the_best_terminal_action_is_taken() -> None:
+    problem = rhoplan.DiagnosticProblem(("a", "b"), decisions=(rhoplan.Decision("go", np.array([1.0, -3.0])),))
+    acts, worth, value = planned(problem, 1.0, 3)
+    assert acts.terminal.tolist() == [0]
+    assert worth == value == -1.0
 
 
 def test_evidence_that_makes_certain_keeps_its_own_mass() -> None:
@@ -65,6 +75,9 @@ def test_evidence_that_makes_certain_keeps_its_own_mass() -> None:
     problem = parse_model(text)
     tree = DecisionTree(problem, (), 2)
     batch = BatchLookahead(tree, ParameterBatch.of(problem))
-    total, children = batch.masses.sum(axis=-1)[0], np.zeros(len(tree.test))
-    np.add.at(children, np.repeat(np.arange(len(tree.test)), tree.width), total[tree.child])
-    assert children == pytest.approx(total[tree.arc_node], abs=1e-15)
+    total = batch.masses.sum(axis=-1)[0]
+    for layer, below in pairwise(tree.layers):
+        runs = tree.test[layer.arcs] >= 0
+        assert (layer.after @ total[below.nodes])[runs] == pytest.approx(
+            total[tree.arc_node[layer.arcs]][runs], abs=1e-15
+        )

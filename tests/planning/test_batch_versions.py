@@ -76,7 +76,7 @@ def test_versions_have_the_values_of_models_on_their_own(seed, rules):
                 share = (0.3, 0.9)[(number + prices) % 2]  # each in one of the two layouts
                 at = share if parameter.quantity == "probability" else parameter.value * share + 0.5
                 changed.append(parameter.change(at)[0])
-        batch = BatchLookahead(tree, ParameterBatch.stacked(changed), weight=agent.weight_per_nat, problems=changed)
+        batch = BatchLookahead(tree, ParameterBatch.stacked(changed), weight=agent.weight_per_nat)
         every, _ = batch.first_actions()
         for place, problem in enumerate(changed):
             graph = Graph(problem)

@@ -189,7 +189,7 @@ def test_three_criteria_have_the_corners_of_all_plans_and_their_mixtures(
         _, miss, alarm = costs(model, problem)
         criteria = (problem.spend, miss, alarm)
         parts = np.stack([measured(every, one) for one in criteria], axis=1)
-        found, complete = lower_convex_set(problem, criteria, most=200)
+        found, complete = lower_convex_set(problem, criteria)
         assert complete
         corners_found = np.array([[policy.total(one) for one in criteria] for policy in found])
         weights = np.concatenate([np.eye(3), rng.exponential(size=(300, 3)), rng.exponential(size=(100, 3)) ** 4])

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhoplan._old.graph import Graph
 from rhoplan.model.pomdp import Action, Array, Ids
-from rhoplan.planning.utility import FunctionUtility, Information, NegativeEntropy, Utility, checked_utility
+from rhoplan.planning.utility import FunctionUtility, Information, NegativeEntropy, Utility
 
 
 class GraphUtility:
@@ -46,7 +46,7 @@ class GraphUtility:
         """Largest size (n,) that the utility can reach in all from `nodes` on, for the tie rule."""
         weight = abs(self.utility.weight)
         if isinstance(self.utility, FunctionUtility):
-            return np.full(len(nodes), weight * self.utility.size)
+            return np.full(len(nodes), weight * self.utility.scale)
         if graph.problem.gains is not None:
             held: Array = graph.tables[0].entropy[graph.belief[nodes, 0]]
             return weight * held
@@ -61,5 +61,5 @@ class GraphUtility:
         values = np.empty((len(nodes), len(actions)))
         for column, action in enumerate(actions):
             beliefs = graph.beliefs(nodes, action.factor)
-            values[:, column] = self.utility.weight * checked_utility(self.utility.function, beliefs, action)
+            values[:, column] = self.utility.weight * self.utility.checked(beliefs, action)
         return values

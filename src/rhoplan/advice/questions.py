@@ -79,7 +79,6 @@ def first_actions(layout: DecisionTree, problems: Sequence[POMDP], agent: BoundA
             weight=agent.weight_per_nat,
             discount=agent.discount,
             terminal_rewards=agent.commits_count,
-            problems=problems,
         )
     )
 
@@ -153,7 +152,7 @@ class Asker:
         for (layout, weight), versions in together.items():
             for start in range(0, len(versions), layout.at_once):
                 part = versions[start : start + layout.at_once]
-                if not allowance.use(len(part), layout.numbers, len(self.problem.states)):
+                if not allowance.use(len(part), layout.branches, len(self.problem.states)):
                     return None
                 answers = self._together(layout, part, self.agent.changed(weight=weight))
                 self._known |= {(p.id, value): answer for (p, value, _), answer in zip(part, answers, strict=True)}
@@ -167,7 +166,7 @@ class Asker:
     ) -> list[Answer | None]:
         first = first_actions(layout, [problem for _, _, problem in versions], agent)
         copies, names = first.copies, first.names
-        unsure = copies.entropy[:, copies.tree.root]
+        unsure = copies.entropy[:, 0]
         worth = first.worth - agent.weight_per_nat * unsure[:, None]  # see Parameter.is_convex
         allowed = np.isfinite(copies.reward).sum(axis=1)
         today = names.index(self.now)  # its worth comes first

@@ -64,11 +64,11 @@ def utility_row(name: str, utility: Any) -> Registered:
     """The row of a function (beliefs, action) -> values, of a utility, or of a class of utilities."""
 
     def make() -> Any:
-        from rhoplan.planning.utility import FunctionUtility, is_utility
+        from rhoplan.planning.utility import FunctionUtility, Utility
 
         if isinstance(utility, type):
             return utility()
-        return utility if is_utility(utility) else FunctionUtility(utility, name=name)
+        return utility if isinstance(utility, Utility) else FunctionUtility(utility, name=name)
 
     if not callable(utility) and not hasattr(utility, "at"):
         raise AgentError(

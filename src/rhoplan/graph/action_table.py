@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from rhoplan.belief_math.transitions import key
-from rhoplan.graph.row_index import grown, spans
+from rhoplan.graph.row_index import extend, spans
 from rhoplan.model.diagnostic import best_commits
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
 
@@ -114,25 +114,16 @@ class ActionTable:
         self.observables.append(observable)
         self.actions += (*terminal, *going)
         outcomes = np.array([len(action.outcomes) for action in going], dtype=np.int64)
-        terminals = self._terminal_id(terminal)
-        for name, value in (("first", base), ("count", len(menu)), ("terminal_count", len(terminal)),
-                            ("branches", outcomes.sum()), ("terminals", terminals)):  # fmt: skip
-            setattr(self, name, grown(getattr(self, name), number, number + 1))
-            getattr(self, name)[number] = value
-        begin, end = base + len(terminal), len(self.actions)
-        for name in ("kernel", "factor", "outcomes", "branch_offset", "target_first"):
-            setattr(self, name, grown(getattr(self, name), base, end))
-            getattr(self, name)[base:begin] = 0
-        self.kernel[base:begin] = self._terminal_kernels[terminals]
-        self.kernel[begin:end] = [self._kernel_id(action) for action in going]
-        self.factor[base:end] = [action.factor for action in (*terminal, *going)]
-        self.outcomes[begin:end] = outcomes
+        terminals, nothing = self._terminal_id(terminal), np.zeros(len(terminal), dtype=np.int64)
+        extend(self, number, number + 1, first=base, count=len(menu), terminal_count=len(terminal),
+               branches=outcomes.sum(), terminals=terminals)  # fmt: skip
         offset = np.cumsum(outcomes) - outcomes
-        self.branch_offset[begin:end], self.target_first[begin:end] = offset, self._target_count + offset
-        wanted = self._target_count + int(outcomes.sum())
-        self.target_ids = grown(self.target_ids, self._target_count, wanted)
-        self.target_ids[self._target_count : wanted] = UNKNOWN
-        self._target_count = wanted
+        extend(self, base, len(self.actions), factor=[action.factor for action in (*terminal, *going)],
+               kernel=self._terminal_kernels[terminals] + [self._kernel_id(action) for action in going],
+               outcomes=np.append(nothing, outcomes), branch_offset=np.append(nothing, offset),
+               target_first=np.append(nothing, self._target_count + offset))  # fmt: skip
+        known, self._target_count = self._target_count, self._target_count + int(outcomes.sum())
+        extend(self, known, self._target_count, target_ids=UNKNOWN)
         return number
 
     def _terminal_id(self, actions: tuple[Action, ...]) -> int:

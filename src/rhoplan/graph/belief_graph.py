@@ -24,7 +24,7 @@ from rhoplan.belief_math.information import entropy, gain, information, predict,
 from rhoplan.budget import Budget
 from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
-from rhoplan.graph.row_index import Keys, RowIndex, grown, numbered, spans
+from rhoplan.graph.row_index import Keys, RowIndex, extend, numbered, spans
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
 from rhoplan.model.situation import Situation
@@ -179,10 +179,9 @@ class BeliefGraph:
 
         The name and the targets of the action mean nothing.
         """
-        codes = self.table.kernel[actions] * len(self.sets) + self.table.factor[actions]
-        for code in np.unique(codes).tolist():
+        for code, positions in groups(self.table.kernel[actions] * len(self.sets) + self.table.factor[actions]):
             kernel, factor = divmod(code, len(self.sets))
-            yield self.table.kernels[kernel], factor, np.flatnonzero(codes == code)
+            yield self.table.kernels[kernel], factor, positions
 
     def _arcs(self, start: Ids, owner: Ids, node: Ids, place: Ids, *, only_best: bool) -> Arcs:
         table, observable = self.table, self._held[node, 0]
@@ -194,26 +193,15 @@ class BeliefGraph:
         reward[goes], absolute[goes], gained[goes] = self._reward[arc], self._absolute[arc], self._information[arc]
         if only_best:
             reward[ends], absolute[ends] = self.stop_reward[node[ends]], self.stop_absolute[node[ends]]
-        elif ends.size:
-            single, of = numbered(node[ends], self.size)
-            for number, nodes in self._by_terminals(single):
-                mine = np.flatnonzero(table.terminals[observable[ends]] == number)
-                value, size = self._terminal_rewards(single[nodes], number)
-                row = np.searchsorted(nodes, of[mine])
-                reward[ends[mine]], absolute[ends[mine]] = value[row, place[ends[mine]]], size[row, place[ends[mine]]]
-        self._add_terminal_information(gained, ends, node, action)
+        if not only_best or table.has_informative_terminals:
+            for kernel, factor, positions in self.kernels(action[ends]):
+                mine = ends[positions]
+                beliefs = self.beliefs(node[mine], factor)
+                reward[mine], absolute[mine] = beliefs @ kernel.reward, beliefs @ np.abs(kernel.reward)
+                if len(kernel.outcomes) > 1:
+                    gained[mine] = information(beliefs, kernel, self.problem.factors[factor])
         branch = self._first_branch[node] + table.branch_offset[action]
         return Arcs(start, owner, node, action, place, reward, absolute, gained, branch, table.outcomes[action])
-
-    def _add_terminal_information(self, gained: Array, ends: Ids, node: Ids, action: Ids) -> None:
-        """Some terminal actions have several outcomes: what these tell about the hidden state."""
-        if not self.table.has_informative_terminals:
-            return
-        for number in np.unique(action[ends]).tolist():
-            one = self.table.actions[number]
-            if len(one.outcomes) > 1:
-                mine = ends[action[ends] == number]
-                gained[mine] = information(self.beliefs(node[mine], one.factor), one, self.problem.factors[one.factor])
 
     def branches(self, arcs: Arcs) -> Ids:
         """The branches of `arcs`, one arc after the other."""
@@ -257,13 +245,9 @@ class BeliefGraph:
         self._first_arc[nodes] = self._arc_count + np.cumsum(arcs) - arcs
         self._first_branch[nodes] = self._branch_count + np.cumsum(branches) - branches
         before, self._arc_count = self._arc_count, self._arc_count + int(arcs.sum())
-        for name in ("_reward", "_absolute", "_information"):
-            setattr(self, name, grown(getattr(self, name), before, self._arc_count))
-        self._reward[before : self._arc_count] = np.nan
+        extend(self, before, self._arc_count, _reward=np.nan, _absolute=0.0, _information=0.0)
         before, self._branch_count = self._branch_count, self._branch_count + int(branches.sum())
-        for name, nothing in (("probability", 0.0), ("child", ENDED)):
-            setattr(self, name, grown(getattr(self, name), before, self._branch_count))
-            getattr(self, name)[before : self._branch_count] = nothing
+        extend(self, before, self._branch_count, probability=0.0, child=ENDED)
 
     def _fill(self, nodes: Ids, actions: Ids) -> None:
         """Compute the arcs of `nodes` (m,) by non-terminal actions (m,)."""
@@ -278,12 +262,9 @@ class BeliefGraph:
         branches = self._first_branch[nodes] + table.branch_offset[actions]
         begin = np.cumsum(width) - width
         probability, after = np.empty(int(width.sum())), np.empty(int(width.sum()), dtype=np.int64)
-        kernels, factors = table.kernel[actions], table.factor[actions]
-        order = np.argsort(kernels, kind="stable")
-        ends = (np.flatnonzero(np.diff(kernels[order])) + 1).tolist()
-        for first, last in pairwise([0, *ends, len(order)]):
-            mine = order[first:last]
-            kernel = table.kernels[kernels[mine[0]]]
+        factors = table.factor[actions]
+        for number, mine in groups(table.kernel[actions]):
+            kernel = table.kernels[number]
             ids, of = numbered(held[mine, 1 + factors[mine]].astype(np.int64), self.sets[kernel.factor].size)
             chance, later, values = self._follow(kernel, ids)
             flat = begin[mine][:, None] + np.arange(len(kernel.outcomes))
@@ -326,41 +307,34 @@ class BeliefGraph:
         before = self.size
         nodes, fresh = self._index.identify(rows.view(np.uint64))
         if fresh.size:
-            self._held = grown(self._held, before, self.size)
-            self._held[before : self.size] = rows[fresh]
-            for name, nothing in (("stop_reward", 0.0), ("stop_absolute", 0.0), ("stop_place", -1), ("_first_arc", -1),
-                                  ("_first_branch", -1), ("_complete", False)):  # fmt: skip
-                setattr(self, name, grown(getattr(self, name), before, self.size))
-                getattr(self, name)[before : self.size] = nothing
+            extend(self, before, self.size, _held=rows[fresh], stop_reward=0.0, stop_absolute=0.0, stop_place=-1,
+                   _first_arc=-1, _first_branch=-1, _complete=False)  # fmt: skip
             self._set_stops(np.arange(before, self.size))
         return nodes
 
     def _set_stops(self, nodes: Ids) -> None:
-        for number, positions in self._by_terminals(nodes):
-            actions = len(self.table.terminal_sets[number].actions)
-            for part in chunks(np.full(len(positions), max(actions, self._states))) if actions else ():
-                mine = nodes[positions[part]]
-                value, size = self._terminal_rewards(mine, number)
-                start = np.arange(0, value.size, actions)
-                best = first_best(value.ravel(), size.ravel(), start)
-                self.stop_reward[mine], self.stop_absolute[mine] = value.ravel()[best], size.ravel()[best]
-                self.stop_place[mine] = best - start
-
-    def _by_terminals(self, nodes: Ids) -> list[tuple[int, Ids]]:
-        """For each set of terminal actions its number and the positions within `nodes` that offer it."""
-        if len(self.table.terminal_sets) == 1:
-            return [(0, np.arange(len(nodes)))]
+        """Store the best terminal action of new nodes."""
         numbers = self.table.terminals[self._held[nodes, 0]]
-        return [(number, np.flatnonzero(numbers == number)) for number in np.unique(numbers).tolist()]
+        for number in np.unique(numbers).tolist():
+            terminals, mine = self.table.terminal_sets[number], nodes[numbers == number]
+            count = len(terminals.actions)
+            for part in chunks(np.full(len(mine), max(count, self._states))) if count else ():
+                value, size = np.empty((2, len(mine[part]), count))
+                for factor, places, rewards in terminals.by_factor:
+                    both = self.beliefs(mine[part], factor) @ rewards
+                    value[:, places], size[:, places] = both[:, : len(places)], both[:, len(places) :]
+                start = np.arange(0, value.size, count)
+                best = first_best(value.ravel(), size.ravel(), start)
+                self.stop_reward[mine[part]], self.stop_absolute[mine[part]] = value.ravel()[best], size.ravel()[best]
+                self.stop_place[mine[part]] = best - start
 
-    def _terminal_rewards(self, nodes: Ids, number: int) -> tuple[Array, Array]:
-        """Expected reward and expected absolute reward (n, E) of terminal actions at nodes that offer them."""
-        terminals = self.table.terminal_sets[number]
-        value, size = np.empty((2, len(nodes), len(terminals.actions)))
-        for factor, places, rewards in terminals.by_factor:
-            both = self.beliefs(nodes, factor) @ rewards
-            value[:, places], size[:, places] = both[:, : len(places)], both[:, len(places) :]
-        return value, size
+
+def groups(codes: Ids) -> Iterator[tuple[int, Ids]]:
+    """The distinct ones of `codes` (n,) in order, each with its positions."""
+    order = np.argsort(codes, kind="stable")
+    ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
+    for first, last in pairwise([0, *ends.tolist()]):
+        yield int(codes[order[first]]), order[first:last]
 
 
 def chunks(sizes: Ids) -> list[slice]:

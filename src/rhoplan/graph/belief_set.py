@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from rhoplan.belief_math.information import entropy
-from rhoplan.graph.row_index import Keys, RowIndex, grown
+from rhoplan.graph.row_index import Keys, RowIndex, extend
 from rhoplan.model.pomdp import Array, Ids
 
 Canonical: TypeAlias = Callable[[Array], Array]
@@ -78,8 +78,6 @@ class BeliefSet:
         ids, fresh = self._index.identify(rounded(beliefs))
         if fresh.size:
             added = beliefs[fresh]
-            self._beliefs = grown(self._beliefs, used, self.size)
-            self._entropy = grown(self._entropy, used, self.size)
-            self._beliefs[used : self.size] = added
-            self._entropy[used : self.size] = entropy(added if self._measured is None else self._measured(added))
+            uncertain = added if self._measured is None else self._measured(added)
+            extend(self, used, self.size, _beliefs=added, _entropy=entropy(uncertain))
         return ids

@@ -24,13 +24,75 @@ Number = TypeVar("Number", bound=np.generic)
 EMPTY = -1
 """What a slot of the table holds before an id is written to it."""
 
-_RANDOM = np.random.Generator(np.random.PCG64())
 
+class RowIndex:
+    """Ids of rows that the owner stores; `stored(ids)` returns the rows (n, W) of ids given before."""
 
-@cache
-def _multipliers(width: int) -> Keys:
-    """Random odd numbers (width,)."""
-    return _RANDOM.integers(0, 2**63, size=width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    def __init__(self, stored: Callable[[Ids], Keys]) -> None:
+        self.size = 0
+        self._stored = stored
+        self._keys: Keys = np.empty(0, dtype=np.uint64)
+        self._table: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the index takes, in bytes."""
+        return self._keys.nbytes + self._table.nbytes
+
+    def identify(self, rows: Keys) -> tuple[Ids, Ids]:
+        """Id (n,) of each row (n, W), and the positions of rows that are new, in order of their ids.
+
+        The owner must store the new rows before the next call.
+        """
+        used, every = self.size, np.arange(len(rows))
+        keys = self._make_room(row_keys(rows))
+        # At first row k of the batch has the id used + k.
+        mask = len(self._table) - 1
+        slots, found, pending = (keys & np.uint64(mask)).astype(np.int64), np.empty_like(every), every
+        while pending.size:
+            at = slots[pending]
+            free = pending[self._table[at] == EMPTY][::-1]  # of equal slots the last assignment counts
+            self._table[slots[free]] = used + free
+            held = self._table[at].astype(np.int64)
+            same = held == used + pending
+            other = np.flatnonzero(~same)
+            other = other[self._keys[held[other]] == keys[pending[other]]]
+            if other.size:
+                same[other] = self._are_equal(held[other], rows, pending[other])
+            found[pending[same]] = held[same]
+            pending = pending[~same]
+            slots[pending] = (slots[pending] + 1) & mask
+        fresh: Ids = np.flatnonzero(found == used + every)
+        self.size += len(fresh)
+        every[fresh] = used + np.arange(len(fresh))
+        self._table[slots[fresh]] = every[fresh]
+        self._keys[used : self.size] = keys[fresh]
+        new = found >= used
+        found[new] = every[found[new] - used]
+        return found, fresh
+
+    def _are_equal(self, held: Ids, rows: Keys, positions: Ids) -> NDArray[np.bool_]:
+        """Whether (m,) the rows at `positions` (m,) are those with the ids `held` (m,)."""
+        result, is_known = np.empty(len(held), dtype=bool), held < self.size
+        result[is_known] = (self._stored(held[is_known]) == rows[positions[is_known]]).all(axis=1)
+        result[~is_known] = (rows[held[~is_known] - self.size] == rows[positions[~is_known]]).all(axis=1)
+        return result
+
+    def _make_room(self, keys: Keys) -> Keys:
+        """Add `keys` to those known, and keep at least half of the table empty."""
+        needed = self.size + len(keys)
+        self._keys = grown(self._keys, self.size, needed)
+        self._keys[self.size : needed] = keys
+        if 2 * needed > len(self._table):
+            self._table = np.full(1 << (2 * max(needed, 32) - 1).bit_length(), EMPTY, dtype=np.int32)
+            mask, pending = len(self._table) - 1, np.arange(self.size)
+            slots = (self._keys[: self.size] & np.uint64(mask)).astype(np.int64)
+            while pending.size:
+                free = pending[self._table[slots[pending]] == EMPTY]
+                self._table[slots[free]] = free
+                pending = pending[self._table[slots[pending]] != pending]
+                slots[pending] = (slots[pending] + 1) & mask
+        return keys
 
 
 def row_keys(rows: Keys) -> Keys:
@@ -46,88 +108,10 @@ def row_keys(rows: Keys) -> Keys:
     return keys
 
 
-class RowIndex:
-    """Ids of rows that the owner stores; `stored(ids)` returns the rows (n, W) of ids given before."""
-
-    def __init__(self, stored: Callable[[Ids], Keys], *, key: Callable[[Keys], Keys] = row_keys) -> None:
-        self.size = 0
-        self._stored, self._key = stored, key
-        self._keys: Keys = np.empty(0, dtype=np.uint64)
-        self._table: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that the index takes, in bytes."""
-        return self._keys.nbytes + self._table.nbytes
-
-    def identify(self, rows: Keys) -> tuple[Ids, Ids]:
-        """Id (n,) of each row (n, W), and the positions of rows that are new, in order of their ids.
-
-        The owner must store the new rows before the next call.
-        """
-        keys = self._key(rows)
-        self._make_room(self.size + len(rows))
-        found, slots = self._place(keys, rows)
-        fresh: Ids = np.flatnonzero(found == _claim(np.arange(len(rows))))
-        number = np.empty(len(rows), dtype=np.int64)
-        number[fresh] = self.size + np.arange(len(fresh))
-        self._table[slots[fresh]] = number[fresh]
-        self._keys = grown(self._keys, self.size, self.size + len(fresh))
-        self._keys[self.size : self.size + len(fresh)] = keys[fresh]
-        self.size += len(fresh)
-        claimed = np.flatnonzero(found < 0)
-        found[claimed] = number[_claim(found[claimed])]
-        return found, fresh
-
-    def _place(self, keys: Keys, rows: Keys | None) -> tuple[Ids, Ids]:
-        """What (n,) each key finds in the table, an id or the claim of a position in the batch, and in which slot (n,).
-
-        Keys that find an empty slot claim it; of several the first does. Without rows all keys count as different.
-        """
-        mask = len(self._table) - 1
-        slots = (keys & np.uint64(mask)).astype(np.int64)
-        found, pending = np.empty(len(keys), dtype=np.int64), np.arange(len(keys))
-        while pending.size:
-            at = slots[pending]
-            free = self._table[at] == EMPTY
-            if free.any():
-                claimants = pending[free][::-1]  # of equal slots the last assignment counts
-                self._table[slots[claimants]] = _claim(claimants)
-            held = self._table[at].astype(np.int64)
-            same = held == _claim(pending)
-            if rows is not None:
-                same |= self._same(held, keys, rows, pending, ~same)
-            found[pending[same]] = held[same]
-            pending = pending[~same]
-            slots[pending] = (slots[pending] + 1) & mask
-        return found, slots
-
-    def _same(self, held: Ids, keys: Keys, rows: Keys, pending: Ids, asked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether (m,) the row at `pending` (m,) is the one that its slot holds, where `asked` (m,)."""
-        is_id, result = held >= 0, np.zeros(len(held), dtype=bool)
-        for mine, ids in ((np.flatnonzero(asked & is_id), True), (np.flatnonzero(asked & ~is_id), False)):
-            if not mine.size:
-                continue
-            other = held[mine] if ids else _claim(held[mine])
-            alike = (self._keys if ids else keys)[other] == keys[pending[mine]]
-            if not alike.all():
-                mine, other = mine[alike], other[alike]
-            known = self._stored(other) if ids else rows[other]
-            result[mine] = (known == rows[pending[mine]]).all(axis=1)
-        return result
-
-    def _make_room(self, needed: int) -> None:
-        """Keep at least half of the table empty when it holds `needed` ids."""
-        if 2 * needed <= len(self._table):
-            return
-        self._table = np.full(1 << (2 * max(needed, 32) - 1).bit_length(), EMPTY, dtype=np.int32)
-        _, slots = self._place(self._keys[: self.size], None)
-        self._table[slots] = np.arange(self.size)
-
-
-def _claim(position: Any) -> Any:
-    """The code of a position in the batch, which no id has; and the position of a code."""
-    return -2 - position
+@cache
+def _multipliers(width: int) -> Keys:
+    """Random odd numbers (width,)."""
+    return np.random.default_rng().integers(2**64, size=width, dtype=np.uint64) | np.uint64(1)
 
 
 def grown(array: NDArray[Number], used: int, needed: int) -> NDArray[Number]:
@@ -137,6 +121,22 @@ def grown(array: NDArray[Number], used: int, needed: int) -> NDArray[Number]:
     larger: NDArray[Number] = np.empty((max(needed, 2 * len(array), 64), *array.shape[1:]), dtype=array.dtype)
     larger[:used] = array[:used]
     return larger
+
+
+def filled(array: NDArray[Number], needed: int, value: Any) -> NDArray[Number]:
+    """`array` with room for `needed` rows; new ones hold `value`."""
+    used = len(array)
+    array = grown(array, used, needed)
+    array[used:] = value
+    return array
+
+
+def extend(owner: object, used: int, needed: int, **values: Any) -> None:
+    """Make room in arrays of `owner` for `needed` rows, by name; rows from `used` on get `values`."""
+    for name, value in values.items():
+        array = grown(getattr(owner, name), used, needed)
+        array[used:needed] = value
+        setattr(owner, name, array)
 
 
 def numbered(ids: Ids, size: int) -> tuple[Ids, Ids]:

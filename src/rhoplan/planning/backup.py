@@ -11,78 +11,108 @@ Shapes: N nodes of the graph, n nodes of a batch, m arcs of a batch.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph, chunks
-from rhoplan.graph.row_index import grown
+from rhoplan.graph.row_index import filled
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import Array, Ids, Leaf
-from rhoplan.planning.rates import Rate
+from rhoplan.planning.utility import Utility
+
+
+class BackwardInduction(ABC):
+    """Two numbers for nodes of `graph` by depth, computed once per node and depth from those one less deep."""
+
+    def __init__(self, graph: BeliefGraph) -> None:
+        self.graph = graph
+        self._layers: list[tuple[Array, Array]] = []
+
+    @abstractmethod
+    def _compute(self, nodes: Ids, depth: int) -> tuple[Array, Array]:
+        """The two numbers (n,) of `nodes`, where those of their children one less deep are known."""
+
+    def compute(self, nodes: Ids, depth: int) -> None:
+        """Make the numbers of `nodes` at `depth` known; the graph grows as far as that needs."""
+        missing, layers = self._missing(nodes, depth), list[tuple[int, Ids]]()
+        while missing.size:
+            layers.append((depth, missing))
+            if not depth:
+                break
+            depth -= 1
+            self.graph.expand(missing)
+            missing = self._missing(self.graph.children(missing), depth)
+        for level, missing in reversed(layers):
+            for part in self.chunks(missing):
+                known = self._compute(missing[part], level)
+                for numbers, new in zip(self.layer(level), known, strict=True):
+                    numbers[missing[part]] = new
+
+    def layer(self, depth: int) -> tuple[Array, Array]:
+        """The numbers of nodes at `depth`, NaN where they are not known, with room for all nodes."""
+        while len(self._layers) <= depth:
+            self._layers.append((np.empty(0), np.empty(0)))
+        one, other = self._layers[depth]
+        self._layers[depth] = filled(one, self.graph.size, np.nan), filled(other, self.graph.size, np.nan)
+        return self._layers[depth]
+
+    def chunks(self, nodes: Ids) -> list[slice]:
+        """Slices of `nodes` whose arcs and branches make arrays of moderate size."""
+        table, observable = self.graph.table, self.graph.observable[nodes]
+        return chunks(table.branches[observable] + table.count[observable])
+
+    def _missing(self, nodes: Ids, depth: int) -> Ids:
+        """The distinct ones of `nodes` whose numbers at `depth` are not known."""
+        return np.unique(nodes[np.isnan(self.layer(depth)[0][nodes])])
 
 
 @dataclass(frozen=True, eq=False)
 class ArcValues:
     """Of each arc (m,): utility of belief, expected continuation (discounted), value, absolute return."""
 
-    rate: Array
+    utility: Array
     continuation: Array
     value: Array
     absolute: Array
 
 
-class LayerValues:
-    """V_d and its absolute return for nodes of `graph`, by depth d; computed once per node and depth.
+class LayerValues(BackwardInduction):
+    """V_d and its absolute return for nodes of `graph`, by depth d.
 
     terminal_rewards: False is the epistemic-only ablation: terminal actions are worth 0, and the one taken is the best
-    by expected reward and rate. leaf: the value at depth 0; by default that of the best terminal action, or 0.
+    by expected reward and utility. leaf: the value at depth 0; by default that of the best terminal action, or 0.
     """
 
     def __init__(
         self,
         graph: BeliefGraph,
-        rate: Rate,
+        utility: Utility,
         *,
         discount: float,
         terminal_rewards: bool = True,
         leaf: Leaf | None = None,
     ) -> None:
-        self.graph, self.rate, self.discount = graph, rate, discount
+        super().__init__(graph)
+        self.utility, self.discount = utility, discount
         self.terminal_rewards, self.leaf = terminal_rewards, leaf
-        self._layers: list[tuple[Array, Array]] = []
-
-    def compute(self, nodes: Ids, depth: int) -> None:
-        """Make V_depth of `nodes` known; the graph grows as far as that needs."""
-        layers, layer = [], nodes
-        for level in range(depth, -1, -1):
-            missing = self._missing(layer, level)
-            layers.append(missing)
-            if not missing.size:
-                break
-            if level:
-                self.graph.expand(missing)
-                layer = self.graph.children(missing)
-        for level, missing in zip(range(depth - len(layers) + 1, depth + 1), reversed(layers), strict=True):
-            value, absolute = self._layer(level)
-            for part in self.chunks(missing):
-                value[missing[part]], absolute[missing[part]] = self._best(missing[part], level)
 
     def value(self, nodes: Ids, depth: int) -> Array:
         """V_depth (n,)."""
         self.compute(nodes, depth)
-        result: Array = self._layers[depth][0][nodes]
+        result: Array = self.layer(depth)[0][nodes]
         return result
 
     def arcs(self, nodes: Ids, depth: int, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:
         """The arcs of `nodes` and what they are worth with `depth` actions left, these included."""
         self.graph.expand(nodes)
         self.compute(self.graph.children(nodes), depth - 1)
-        arcs = self.graph.arcs(nodes, every_terminal=every_terminal or self.rate.rates_terminal)
-        return arcs, self._backup(arcs, depth)
+        return self._backup(nodes, depth, every_terminal=every_terminal)
 
-    def _backup(self, arcs: Arcs, depth: int) -> ArcValues:
-        graph, rate = self.graph, self.rate(self.graph, arcs)
+    def _backup(self, nodes: Ids, depth: int, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:
+        graph = self.graph
+        arcs = graph.arcs(nodes, every_terminal=every_terminal or self.utility.rates_terminal)
         goes = np.flatnonzero(arcs.width)
         later, later_absolute = np.zeros((2, len(arcs.node)))
         if goes.size:
@@ -90,12 +120,13 @@ class LayerValues:
             child, width = graph.child[branches], arcs.width[goes]
             chance, begin, on = graph.probability[branches], np.cumsum(width) - width, child >= 0
             fade = self._discounts(arcs.node[goes])
-            for result, known in zip((later, later_absolute), self._layer(depth - 1), strict=True):
+            for result, known in zip((later, later_absolute), self.layer(depth - 1), strict=True):
                 result[goes] = fade * np.add.reduceat(chance * np.where(on, known[child], 0.0), begin)
-        value, absolute = arcs.reward + rate + later, arcs.absolute + later_absolute
+        utility = self.utility.values(graph, arcs)
+        value, absolute = arcs.reward + utility + later, arcs.absolute + later_absolute
         if not self.terminal_rewards:
             self._drop_terminal_rewards(arcs, value, absolute)
-        return ArcValues(rate, later, value, absolute)
+        return arcs, ArcValues(utility, later, value, absolute)
 
     def _drop_terminal_rewards(self, arcs: Arcs, value: Array, absolute: Array) -> None:
         """The best terminal action of a node becomes worth 0, others are never taken."""
@@ -105,14 +136,12 @@ class LayerValues:
         value[ends], absolute[ends] = -np.inf, 0.0
         value[best] = 0.0
 
-    def _best(self, nodes: Ids, level: int) -> tuple[Array, Array]:
-        if level == 0:
+    def _compute(self, nodes: Ids, depth: int) -> tuple[Array, Array]:
+        if depth == 0:
             return self._leaf_values(nodes)
-        arcs = self.graph.arcs(nodes, every_terminal=self.rate.rates_terminal)
-        found = self._backup(arcs, level)
-        best = np.maximum.reduceat(found.value, arcs.start)
+        arcs, found = self._backup(nodes, depth)
         winner = first_best(found.value, found.absolute, arcs.start)
-        return best, found.absolute[winner]
+        return np.maximum.reduceat(found.value, arcs.start), found.absolute[winner]
 
     def _leaf_values(self, nodes: Ids) -> tuple[Array, Array]:
         graph = self.graph
@@ -123,12 +152,12 @@ class LayerValues:
         value, absolute = np.zeros((2, len(nodes)))
         if not self.terminal_rewards:
             return value, absolute
-        if not self.rate.rates_terminal:
+        if not self.utility.rates_terminal:
             return graph.stop_reward[nodes], graph.stop_absolute[nodes]
         has = np.flatnonzero(graph.stop_place[nodes] >= 0)
         if has.size:
             arcs = graph.terminal_arcs(nodes[has])
-            worth = arcs.reward + self.rate(graph, arcs)
+            worth = arcs.reward + self.utility.values(graph, arcs)
             value[has] = np.maximum.reduceat(worth, arcs.start)
             absolute[has] = arcs.absolute[first_best(worth, arcs.absolute, arcs.start)]
         return value, absolute
@@ -139,24 +168,3 @@ class LayerValues:
         if graph.problem.looks_first:
             result[graph.observable[nodes] == graph.observable[graph.root]] = 1.0
         return result
-
-    def _missing(self, nodes: Ids, level: int) -> Ids:
-        """The distinct ones of `nodes` whose value at `level` is not known."""
-        return np.unique(nodes[np.isnan(self._layer(level)[0][nodes])])
-
-    def _layer(self, level: int) -> tuple[Array, Array]:
-        """Values and absolute returns at `level`, with room for all nodes."""
-        while len(self._layers) <= level:
-            self._layers.append((np.empty(0), np.empty(0)))
-        value, absolute = self._layers[level]
-        used = len(value)
-        if used < self.graph.size:
-            value, absolute = grown(value, used, self.graph.size), grown(absolute, used, self.graph.size)
-            value[used:] = np.nan
-            self._layers[level] = value, absolute
-        return value, absolute
-
-    def chunks(self, nodes: Ids) -> list[slice]:
-        """Slices of `nodes` whose arcs and branches make arrays of moderate size."""
-        table, observable = self.graph.table, self.graph.observable[nodes]
-        return chunks(table.branches[observable] + table.count[observable])

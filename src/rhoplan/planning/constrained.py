@@ -125,24 +125,20 @@ class ConstrainedProblem:
         # Tests are counted in the observable state, so the number of tests left is the same on all paths to a node.
         self.graph = BeliefGraph(self._limited(problem), budget=budget)
         layers = [np.array([self.graph.root])]
-        while len(layers) <= self.depth:
-            try:
+        try:
+            while len(layers) <= self.depth and layers[-1].size:  # until no test can be run any more
                 self.graph.expand(layers[-1])
                 self.graph.budget.check(self.graph.size, self.graph.nbytes)
-            except LimitError:
-                self.depth = len(layers) - 1
-                if not self.depth:
-                    raise
-                break
-            layers.append(self.graph.children(layers[-1]))
-            if not layers[-1].size:  # no test can be run any more
-                break
+                layers.append(self.graph.children(layers[-1]))
+        except LimitError:
+            if len(layers) == 1:
+                raise
+            self.depth = len(layers) - 1
         self.problem = self._limited(problem)
         self.size = self.graph.size
         self.left: Ids = np.zeros(self.size, dtype=np.int64)
         for step, nodes in enumerate(layers):
             self.left[nodes] = self.depth - step
-        self._reached = np.concatenate(layers)
         self._layers = [self._layer(nodes) for nodes in layers[: self.depth] if nodes.size]
         self._beliefs = self.graph.beliefs(np.arange(self.size))
 
@@ -208,11 +204,9 @@ class ConstrainedProblem:
             taken[layer.start[goes] + 1 + places[layer.nodes[goes]] - terminal] = mass[layer.nodes[goes]]
             spend += float(taken @ layer.cost)
             mass += taken @ layer.after
-        ends = self._reached[(mass[self._reached] > 0) & (places[self._reached] < terminal)]
+        ends = np.flatnonzero((mass > 0) & (places < terminal))
         endings = np.zeros_like(self.problem.flat.payoff)
-        for action in np.unique(places[ends]).tolist():
-            here = ends[places[ends] == action]
-            endings[action] = mass[here] @ self._beliefs[here]
+        np.add.at(endings, places[ends], mass[ends, None] * self._beliefs[ends])
         return TabularPolicy(self.graph, places, spend, endings)
 
 
@@ -264,8 +258,10 @@ class Infeasible(Exception):
 class ColumnGeneration:
     """Cheapest randomised policies on a constrained problem. pool: all deterministic policies generated so far."""
 
-    def __init__(self, problem: ConstrainedProblem, settings: ProgramSettings | None = None) -> None:
-        self.problem, self.settings = problem, settings or ProgramSettings()
+    settings = ProgramSettings()
+
+    def __init__(self, problem: ConstrainedProblem) -> None:
+        self.problem = problem
         self.pool: list[TabularPolicy] = []
 
     def cheapest(
@@ -314,7 +310,10 @@ class ColumnGeneration:
             size = abs(value) + abs(column.total(cost)) + float(prices @ most)
             if value - floor <= RELATIVE_TOLERANCE * size or not self._add(column):
                 break
-        return self._mixture(totals[0], shares, prices, floor)
+        used = np.flatnonzero(shares > 0)
+        value, weights = float(totals[0, used] @ shares[used]), tuple(shares[used].tolist())
+        gap = max(0.0, value - floor)
+        return Mixture(tuple(self.pool[place] for place in used), weights, value, tuple(prices.tolist()), gap)
 
     def _add(self, policy: TabularPolicy) -> bool:
         """Add a column; False if there is one like it."""
@@ -323,14 +322,6 @@ class ColumnGeneration:
                 return False
         self.pool.append(policy)
         return True
-
-    def _mixture(self, costs: Array, shares: Array, prices: Array, floor: float) -> Mixture:
-        used = np.flatnonzero(shares > 0)
-        value = float(costs[used] @ shares[used])
-        gap = max(0.0, value - floor)
-        return Mixture(
-            tuple(self.pool[k] for k in used), tuple(shares[used].tolist()), value, tuple(prices.tolist()), gap
-        )
 
     def _solve(self, totals: Array, most: Array) -> tuple[Array, Array]:
         """Probabilities (P,) and prices (C,) of the master program.

@@ -69,17 +69,16 @@ def cheapest_deterministic(
     *,
     mixture: Mixture,
     known: Sequence[TabularPolicy] = (),
-    settings: EnumerationSettings | None = None,
 ) -> DeterministicResult:
     """The cheapest deterministic policy that satisfies `constraints`; best effort if there are too many sub-policies.
 
     mixture: the cheapest randomised policy. known: policies that may satisfy the constraints.
     """
-    settings = settings or EnumerationSettings()
     feasible = [one for one in (*mixture.policies, *known) if all(limit.holds(one) for limit in constraints)]
     best = min(feasible, key=lambda one: one.total(cost), default=None)
     lower = floor = mixture.value - mixture.gap
-    search = _Enumeration(problem, cost, constraints, prices=mixture.prices, settings=settings)
+    search = _Enumeration(problem, cost, constraints, prices=mixture.prices)
+    settings = search.settings
     tolerance = 8 * RELATIVE_TOLERANCE * (search.largest + abs(floor))
     room = settings.first_room * search.largest + tolerance
     while (value := _cost_of(best, cost)) > lower + tolerance:
@@ -125,7 +124,9 @@ class _SubPolicies:
 
 
 class _Enumeration:
-    """Lists policies with small reduced cost."""
+    """Lists policies with small reduced cost at the `prices` of the constraints."""
+
+    settings = EnumerationSettings()
 
     def __init__(
         self,
@@ -134,17 +135,16 @@ class _Enumeration:
         constraints: Sequence[Constraint],
         *,
         prices: Sequence[float],
-        settings: EnumerationSettings,
     ) -> None:
-        self.problem, self.graph, self.settings = problem, problem.graph, settings
+        self.problem, self.graph = problem, problem.graph
         self.constraints = constraints
         self.criteria = [cost, *(one.criterion for one in constraints)]
         priced = weighted_sum(self.criteria, [1.0, *prices])
         self.least, self.price_of_spend = problem.least(priced), priced.spend
         self.spend: Array = np.array([one.spend for one in self.criteria])
         self.largest = problem.largest(priced)
-        self._work_left = settings.work
-        self._kept: dict[int, _SubPolicies] = {}
+        self._work_left = self.settings.work
+        self._known: dict[int, _SubPolicies] = {}
 
     def policies(self, room: float) -> list[tuple[float, Tree]]:
         """Cost and tree of policies with a reduced cost of at most `room` that satisfy the constraints, by cost."""
@@ -166,10 +166,11 @@ class _Enumeration:
 
     def _at(self, node: int, room: float) -> _SubPolicies:
         """Sub-policies at `node` with a reduced cost of at most `room`."""
-        if node in self._kept and self._kept[node].room >= room:
-            return self._kept[node]
-        if node in self._kept:  # a path of smaller probability needs more: list enough for some others, too
-            room = max(room, 2 * self._kept[node].room)
+        known = self._known.get(node)
+        if known is not None and known.room >= room:
+            return known
+        if known is not None:  # a path of smaller probability needs more: list enough for some others, too
+            room = max(room, 2 * known.room)
         self._use(self.settings.node)
         reduced = self.least.stopping[node] - self.least.value[node]
         ends = np.flatnonzero(reduced <= room)
@@ -183,8 +184,8 @@ class _Enumeration:
         totals, reduced = (np.concatenate([one[place] for one in found]) for place in (0, 1))
         trees = [tree for _, _, some in found for tree in some]
         kept = self._non_dominated(totals)
-        self._kept[node] = _SubPolicies(room, totals[kept], reduced[kept], [trees[place] for place in kept.tolist()])
-        return self._kept[node]
+        self._known[node] = _SubPolicies(room, totals[kept], reduced[kept], [trees[place] for place in kept.tolist()])
+        return self._known[node]
 
     def _tests(self, node: int, room: float) -> list[tuple[Array, Array, list[Tree]]]:
         """Sub-policies that begin with each test: totals, reduced costs and trees."""
@@ -206,7 +207,7 @@ class _Enumeration:
     ) -> tuple[Array, Array, list[Tree]]:
         """Every combination of sub-policies for the observations of one test, within `room`."""
         totals, reduced, action = root
-        ways: list[tuple[int, Ids, _SubPolicies]] = []
+        after: list[tuple[tuple[int, Tree], ...]] = [()]
         for child, probability in branches:
             below = self._at(child, (room - float(root[1][0])) / probability)
             self._use(len(totals) * len(below.totals))
@@ -216,11 +217,9 @@ class _Enumeration:
             kept = inside[self._non_dominated(sums)]
             first, second = np.divmod(kept, len(below.totals))
             totals, reduced = totals[first] + probability * below.totals[second], both[kept]
-            ways = [(to, rows[first], some) for to, rows, some in ways] + [(child, second, below)]
-        trees = [
-            (action, tuple((to, some.trees[rows[place]]) for to, rows, some in ways)) for place in range(len(totals))
-        ]
-        return totals, reduced, trees
+            pairs = zip(first.tolist(), second.tolist(), strict=True)
+            after = [(*after[row], (child, below.trees[place])) for row, place in pairs]
+        return totals, reduced, [(action, some) for some in after]
 
     def _use(self, work: int) -> None:
         self._work_left -= work

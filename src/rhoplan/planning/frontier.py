@@ -20,11 +20,18 @@ from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.constrained import AdditiveCriterion, ConstrainedProblem, TabularPolicy, weighted_sum
 
-MOST_VERTICES, MOST_WORK = 400, 10_000_000
-"""Vertices that are computed at most, and nodes of all backups for them together: some seconds."""
+DECIMALS = 9
+"""Faces and vertices, as shares of the largest total of each criterion, are the same if they agree after rounding."""
 
-ON_FACE = 1e-11
-"""Distance, as a share of the largest total of each criterion, within which a point lies on a face."""
+
+@dataclass(frozen=True)
+class FrontierSettings:
+    """vertices: computed at most. work: nodes of all backups for them together, some seconds. on_face: distance, as a
+    share of the largest total of each criterion, within which a point lies on a face."""
+
+    vertices: int = 400
+    work: int = 10_000_000
+    on_face: float = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +46,10 @@ class FrontierVertex:
 
 
 def pareto_frontier(
-    problem: ConstrainedProblem, cost: AdditiveCriterion, axis: AdditiveCriterion, *, most: int = MOST_VERTICES
+    problem: ConstrainedProblem, cost: AdditiveCriterion, axis: AdditiveCriterion
 ) -> tuple[tuple[FrontierVertex, ...], bool]:
-    """The vertices of `cost` against `axis`, by cost, and whether these are all: at most `most` are computed."""
+    """The vertices of `cost` against `axis`, by cost, and whether these are all."""
+    settings = FrontierSettings()
 
     def point(criterion: AdditiveCriterion) -> tuple[float, float, TabularPolicy]:
         found = problem.best(criterion)
@@ -49,7 +57,7 @@ def pareto_frontier(
 
     first, last = point(cost), point(axis)
     waiting, found, is_complete = [(first, last)], [first, last], True
-    most = min(most, max(10, MOST_WORK // problem.size))
+    most = min(settings.vertices, max(10, settings.work // problem.size))
     while waiting:
         left, right = waiting.pop()
         if _same(left[1], right[1], last[1]) or _same(left[0], right[0], first[0]):
@@ -88,10 +96,9 @@ def _vertices(points: list[tuple[float, float, TabularPolicy]]) -> tuple[Frontie
 def lower_convex_set(
     problem: ConstrainedProblem,
     criteria: tuple[AdditiveCriterion, AdditiveCriterion, AdditiveCriterion],
-    *,
-    most: int = MOST_VERTICES,
 ) -> tuple[tuple[TabularPolicy, ...], bool]:
     """The policies at the vertices of the lower boundary of three criteria, and whether these are all."""
+    settings = FrontierSettings()
     size = np.array([problem.largest(one) or 1.0 for one in criteria])
 
     def least(weights: Array) -> tuple[TabularPolicy, Array]:
@@ -103,12 +110,12 @@ def lower_convex_set(
     while True:
         points = np.array(rows)
         faces = _faces(points)
-        fresh = next((face for face in faces if np.round(face, 9).tobytes() not in proven), None)
-        if fresh is None or len(rows) >= most:
-            return tuple(policies[place] for place in _extreme(points, faces)), fresh is None
+        fresh = next((face for face in faces if np.round(face, DECIMALS).tobytes() not in proven), None)
+        if fresh is None or len(rows) >= settings.vertices:
+            return tuple(policies[place] for place in _extreme(points, faces, 10 * settings.on_face)), fresh is None
         policy, found = least(fresh[:3])
-        if fresh[:3] @ found >= fresh[3] - ON_FACE:
-            proven.add(np.round(fresh, 9).tobytes())
+        if fresh[:3] @ found >= fresh[3] - settings.on_face:
+            proven.add(np.round(fresh, DECIMALS).tobytes())
             continue
         policies.append(policy)
         rows.append(found)
@@ -132,14 +139,14 @@ def _faces(points: Array) -> Array:
     weights = np.column_stack([found[:, :2], 1 - found[:, 0] - found[:, 1]]).clip(0.0)
     weights /= weights.sum(axis=1, keepdims=True)
     faces = np.column_stack([weights, (weights @ points.T).min(axis=1)])
-    _, first = np.unique(np.round(faces, 9), axis=0, return_index=True)
+    _, first = np.unique(np.round(faces, DECIMALS), axis=0, return_index=True)
     result: Array = faces[first]
     return result
 
 
-def _extreme(points: Array, faces: Array) -> Ids:
+def _extreme(points: Array, faces: Array, close: float) -> Ids:
     """Places of the points (n, 3) at which three faces meet that do not share a line; of equal ones the first."""
-    on = np.abs(points @ faces[:, :3].T - faces[:, 3]) <= 10 * ON_FACE
+    on = np.abs(points @ faces[:, :3].T - faces[:, 3]) <= close
     found = [place for place in range(len(points)) if np.linalg.matrix_rank(faces[on[place], :3], tol=1e-9) == 3]
-    _, first = np.unique(np.round(points[found], 9), axis=0, return_index=True)
+    _, first = np.unique(np.round(points[found], DECIMALS), axis=0, return_index=True)
     return np.array(found, dtype=np.int64)[np.sort(first)]

@@ -8,66 +8,78 @@ Shapes: n nodes of a batch, m arcs of a batch.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
-from rhoplan.graph.row_index import grown
+from rhoplan.graph.row_index import filled
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.graph_policy import LOOKAHEAD, GraphPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, Seed, ValueTerms
-from rhoplan.planning.rates import rate_of
 
 UNDECIDED = -1
 
 
-class LookaheadOnGraph:
+class DecidedPlaces(ABC):
+    """A deterministic policy on `graph` that decides once per node."""
+
+    graph: BeliefGraph
+    _places: Ids = np.empty(0, dtype=np.int64)
+
+    @abstractmethod
+    def _decide(self, nodes: Ids) -> Ids:
+        """The place (n,) of the action taken at each of `nodes`; the graph may grow."""
+
+    def places(self, nodes: Ids) -> Ids:
+        """The place (n,) of the action taken at each of `nodes`."""
+        self._places = filled(self._places, self.graph.size, UNDECIDED)
+        fresh = np.unique(nodes[self._places[nodes] == UNDECIDED])
+        if fresh.size:
+            decided = self._decide(fresh)
+            self._places = filled(self._places, self.graph.size, UNDECIDED)
+            self._places[fresh] = decided
+        return self._places[nodes]
+
+    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
+        return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
+
+
+class LookaheadOnGraph(DecidedPlaces):
     """Look-ahead over `horizon` actions on `graph`. leaf: the value after these; that of the problem by default.
 
     inverse_temperature: an action is taken with probability proportional to exp(inverse_temperature * value); infinity
     takes the best one.
     """
 
-    def __init__(
-        self,
-        graph: BeliefGraph,
-        objective: Objective,
-        horizon: int,
-        *,
-        leaf: Leaf | None = None,
-    ) -> None:
+    def __init__(self, graph: BeliefGraph, objective: Objective, horizon: int, *, leaf: Leaf | None = None) -> None:
         self.graph, self.objective, self.horizon = graph, objective, horizon
         self.layers = LayerValues(
             graph,
-            rate_of(objective.rho),
+            objective.rho,
             discount=objective.discount_factor,
             terminal_rewards=objective.terminal_rewards,
             leaf=leaf or graph.problem.leaf,
         )
-        self._places: Ids = np.empty(0, dtype=np.int64)
 
     @property
     def is_deterministic(self) -> bool:
         return math.isinf(self.objective.inverse_temperature)
 
-    def places(self, nodes: Ids) -> Ids:
-        """The place (n,) of the best action at each of `nodes`; decided once and kept."""
-        self._make_room()
-        fresh = np.unique(nodes[self._places[nodes] == UNDECIDED])
-        for part in self.layers.chunks(fresh):
-            arcs, values = self.action_values(fresh[part])
-            best = first_best(values.value, self._scale(arcs, values), arcs.start)
-            self._make_room()
-            self._places[fresh[part]] = arcs.place[best]
-        return self._places[nodes]
+    def _decide(self, nodes: Ids) -> Ids:
+        found = []
+        for part in self.layers.chunks(nodes):
+            arcs, values = self.action_values(nodes[part])
+            found.append(arcs.place[first_best(values.value, self._scale(arcs, values), arcs.start)])
+        return np.concatenate(found)
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
         if self.is_deterministic:
-            return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
+            return super().choose(nodes)
         arcs, chance = self.probabilities(nodes)
         possible = np.flatnonzero(chance)
         return arcs.owner[possible], arcs.place[possible], chance[possible]
@@ -101,26 +113,20 @@ class LookaheadOnGraph:
         counts, rows = self.objective.terminal_rewards, []
         for place in np.argsort(arcs.is_terminal, kind="stable").tolist():
             ends = bool(arcs.is_terminal[place])
-            terms = (arcs.reward, arcs.information, values.rate, values.continuation, values.absolute)
-            reward, information, rate, later, absolute = (float(term[place]) for term in terms)
+            terms = (arcs.reward, arcs.information, values.utility, values.continuation, values.absolute)
+            reward, information, utility, later, absolute = (float(term[place]) for term in terms)
             if ends:
-                reward, information, rate = reward * counts, 0.0, rate * counts
+                reward, information, utility = reward * counts, 0.0, utility * counts
             name = self.graph.table.actions[int(arcs.action[place])].name
-            rows.append(ValueTerms(name, reward, information, rate, later, absolute))
-        rounding = float(self.layers.rate.rounding(self.graph, nodes)[0])
+            rows.append(ValueTerms(name, reward, information, utility, later, absolute))
+        rounding = float(self.layers.utility.rounding(self.graph, nodes)[0])
         return ActionValues(tuple(rows), LOOKAHEAD, rounding)
 
     def _scale(self, arcs: Arcs, values: ArcValues) -> Array:
         """What ties are measured by: information is a difference of entropies and rounded like them."""
-        rate, nodes = self.layers.rate, arcs.node[arcs.start]
-        rounding = rate.rounding(self.graph, nodes)[arcs.owner]
-        return values.absolute + (rounding if rate.rates_terminal else np.where(arcs.is_terminal, 0.0, rounding))
-
-    def _make_room(self) -> None:
-        used = len(self._places)
-        if used < self.graph.size:
-            self._places = grown(self._places, used, self.graph.size)
-            self._places[used:] = UNDECIDED
+        utility, nodes = self.layers.utility, arcs.node[arcs.start]
+        rounding = utility.rounding(self.graph, nodes)[arcs.owner]
+        return values.absolute + (rounding if utility.rates_terminal else np.where(arcs.is_terminal, 0.0, rounding))
 
 
 class LookaheadPolicy(GraphPolicy):

@@ -18,7 +18,7 @@ from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, WrongKind, expect
 from rhoplan.model.limits import LARGEST_REWARD, UNITS
 from rhoplan.model.pomdp import POMDP, Action, Array
-from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility, is_utility
+from rhoplan.planning.utility import FunctionUtility, Information, TargetBelief, Utility
 
 BeliefUtility: TypeAlias = "Utility | Callable[[Array, Action], Array]"
 """A utility of this library, or a function of beliefs (n, S) and an action that returns values (n,)."""
@@ -56,30 +56,16 @@ class Objective:
     terminal_rewards: bool = True
 
     def __post_init__(self) -> None:
-        if not abs(self.information_weight) <= LARGEST_REWARD:
-            raise AgentError(
-                f"information_weight must be a number of at most {LARGEST_REWARD:g}; it is {self.information_weight:g}",
-                field=("weight",),
-                code="setting-range",
-            )
-        if self.information_unit not in UNITS:
-            raise AgentError(
-                f"information_unit must be {' or '.join(UNITS)}, not '{self.information_unit}'",
-                field=("unit",),
-                code="unknown-unit",
-            )
-        if self.discount is not None and not 0 < self.discount <= 1:
-            raise AgentError(
-                f"discount must be above 0 and at most 1; it is {self.discount:g}",
-                field=("discount",),
-                code="setting-range",
-            )
-        if not self.inverse_temperature > 0:
-            raise AgentError(
-                f"inverse_temperature must be above 0; it is {self.inverse_temperature:g}",
-                field=("precision",),
-                code="setting-range",
-            )
+        weight, unit, discount = self.information_weight, self.information_unit, self.discount
+        most = f"a number of at most {LARGEST_REWARD:g}"
+        _require(abs(weight) <= LARGEST_REWARD, f"information_weight must be {most}; it is {weight:g}", "weight")
+        if unit not in UNITS:
+            message = f"information_unit must be {' or '.join(UNITS)}, not '{unit}'"
+            raise AgentError(message, field=("unit",), code="unknown-unit")
+        if discount is not None:
+            _require(0 < discount <= 1, f"discount must be above 0 and at most 1; it is {discount:g}", "discount")
+        precision = self.inverse_temperature
+        _require(precision > 0, f"inverse_temperature must be above 0; it is {precision:g}", "precision")
         utility = _utility(self.utility)
         object.__setattr__(self, "utility", utility)
         if self.information_weight == 0 and not isinstance(utility, Information):
@@ -133,8 +119,7 @@ class Objective:
     @property
     def target(self) -> tuple[float, ...] | None:
         """The belief that the utility aims at, if it does."""
-        found = getattr(self.utility, "target", None)
-        return None if found is None else tuple(map(float, found))
+        return tuple(self.utility.target.tolist()) if isinstance(self.utility, TargetBelief) else None
 
 
 def objective_for(problem: POMDP, objective: Objective | None) -> Objective:
@@ -153,8 +138,8 @@ def _utility(given: BeliefUtility | None) -> Utility:
     """What is given as a utility; a function becomes one."""
     if given is None:
         return Information()
-    if is_utility(given):
-        return cast(Utility, given)
+    if isinstance(given, Utility):
+        return given
     if not callable(given):
         raise AgentError(
             "utility must be NegativeEntropy(), TargetBelief({...}) or a function (beliefs, action) -> array; "
@@ -162,3 +147,8 @@ def _utility(given: BeliefUtility | None) -> Utility:
             field=("utility",),
         )
     return FunctionUtility(given, name=getattr(given, "__name__", "own"))
+
+
+def _require(holds: bool, message: str, setting: str) -> None:
+    if not holds:
+        raise AgentError(message, field=(setting,), code="setting-range")

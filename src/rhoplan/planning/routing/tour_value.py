@@ -23,9 +23,9 @@ from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Observable
 from rhoplan.planning.backup import LayerValues
-from rhoplan.planning.rates import InformationRate
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, site_graph
 from rhoplan.planning.routing.tour import MOST_SITES, MOST_SITES_ONCE, good_order, values_in_best_order, values_in_order
+from rhoplan.planning.utility import Information
 
 MOST_TESTS = 8
 """Tests that a task may still run when it is rated: beyond this, one more changes next to nothing."""
@@ -36,7 +36,7 @@ class TaskValues:
 
     def __init__(self, problem: POMDP, weight: float, discount: float) -> None:
         self.graph, self.discount = BeliefGraph(problem), discount
-        self._layers = LayerValues(self.graph, InformationRate(weight), discount=discount)
+        self._layers = LayerValues(self.graph, Information(weight), discount=discount)
         self._fade_of_terminal = np.array([1.0 if deal.name == LEAVE else discount for deal in problem.commits])
         self._known_fades: dict[int, Array] = {}
 
@@ -69,7 +69,7 @@ class TaskValues:
         if tests == 0:
             return self.graph.stop_place[nodes].astype(np.int64)
         arcs, values = self._layers.arcs(nodes, tests)
-        size = values.absolute + self._layers.rate.rounding(self.graph, nodes)[arcs.owner]
+        size = values.absolute + self._layers.utility.rounding(self.graph, nodes)[arcs.owner]
         result: Ids = arcs.place[first_best(values.value, size, arcs.start)]
         return result
 
