@@ -20,7 +20,7 @@ def heart(**settings: object) -> POMDP:
         rhoplan.Decision("treat", np.array([-100.0, -20, -20])),
         rhoplan.Decision("wait", np.array([0.0, -1e3, -1e3])),
     )
-    given = {"subtypes": {"disease": ("typical", "silent")}, "decisions": commits, **settings}
+    given = {"partition": {"disease": ("typical", "silent")}, "decisions": commits, **settings}
     return rhoplan.DiagnosticProblem(name="heart", states=("healthy", "disease"), tests=(ecg,), prior=PRIOR, **given)  # type: ignore[arg-type]
 
 
@@ -75,7 +75,7 @@ def test_what_is_decided_is_about_the_diagnosis() -> None:
 )
 def test_wrong_subtypes_are_refused(subtypes: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(ProblemError, match=re.escape(message)):
-        heart(subtypes=subtypes)
+        heart(partition=subtypes)
 
 
 @pytest.mark.parametrize(
