@@ -12,10 +12,10 @@ import rhoplan
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.api import episodes as simulate_episodes
+from rhoplan.belief_math import transitions
 from rhoplan.belief_math.information import coupling, information, predict, update
 from rhoplan.belief_math.sampling import outcome_for, row_drawer
 from rhoplan.belief_math.transitions import Ways, mean_payment, payments
-from rhoplan.belief_math import transitions
 from rhoplan.model.situation import branch, initial
 from rhoplan.model.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws

@@ -14,7 +14,6 @@ Shapes: S hidden states, O outcomes, k rows that are drawn from.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +40,14 @@ def state_drawer(prior: Array) -> Callable[[np.random.Generator], int]:
 
 def draw_outcome(rng: np.random.Generator, row: Array) -> int:
     """An outcome drawn from `row` (O,), the likelihood of the true state. No draw where only one can happen."""
-    outcomes = _ordered(row)
-    return outcomes[0][0] if outcomes[0][1] >= 1.0 else _reached(rng.random(), outcomes)
+    order, cumulative = outcome_order(row[None])
+    return int(order[0, 0]) if cumulative[0, 0] >= 1.0 else outcome_for(rng.random(), row)
 
 
 def outcome_for(u: float, row: Array) -> int:
-    """The outcome that `u` in [0, 1) stands for, given the likelihood `row` (O,) of the true state."""
-    return _reached(u, _ordered(row))
+    """The outcome that `u` in [0, 1) selects, given the likelihood `row` (O,) of the true state."""
+    order, cumulative = outcome_order(row[None])
+    return int(order[0, np.count_nonzero(cumulative[0] <= u)])
 
 
 def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
@@ -109,15 +109,3 @@ def row_drawer(table: Transition) -> Callable[[Ids, Array], tuple[Ids, NDArray[n
         return columns[place], first < last
 
     return draw_sparse
-
-
-def _ordered(row: Array) -> list[tuple[int, float]]:
-    """One row of `outcome_order` without the impossible outcomes: plain numbers are faster for a single draw."""
-    probabilities = row.tolist()
-    order = sorted((o for o, p in enumerate(probabilities) if p > 0), key=lambda o: -probabilities[o])
-    cumulative = list(accumulate(probabilities[o] for o in order))
-    return list(zip(order, [*cumulative[:-1], 1.0], strict=True))
-
-
-def _reached(u: float, outcomes: list[tuple[int, float]]) -> int:
-    return next(outcome for outcome, cumulative in outcomes if u < cumulative)

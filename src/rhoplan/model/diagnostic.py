@@ -479,7 +479,8 @@ def _prior(name: str, grouped: Grouped, prior: ArrayLike | Mapping[str, float] |
     if prior is None:
         return np.full(size, 1.0 / max(size, 1))
     if not isinstance(prior, Mapping):
-        return floats(prior, f"prior of '{name}'", ("prior",))
+        given: Array = floats(prior, f"prior of '{name}'", ("prior",))
+        return given
     places = {state: slice(place, place + 1) for place, state in enumerate(grouped.states)} | grouped.places
     belief = np.zeros(size)
     for state, chance in prior.items():

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rhoplan.belief_math.transitions import Array as Array
 from rhoplan.belief_math.transitions import Ids as Ids
@@ -47,21 +46,21 @@ END = _End.END
 """The observable state after the last action of an episode."""
 
 
-def floats(value: ArrayLike, what: str, field: Field) -> Array:
-    """`value`, an array or nested lists, as an array of floats."""
+def floats(value: Any, what: str, field: Field) -> Any:
+    """`value`, nested lists, an array or a sparse matrix, with entries that are floats."""
     try:
-        return np.asarray(value, dtype=float)
+        return canonical(value)
     except (TypeError, ValueError):
         raise ProblemError(f"{what} must be an array of numbers", field=field, code="number-expected") from None
 
 
-def convert(record: Any, field: Field, *, arrays: tuple[str, ...] = (), tuples: tuple[str, ...] = ()) -> None:
-    """Replace lists in fields of a frozen record by arrays of floats and by tuples."""
+def convert(record: Any, field: Field, *, tuples: tuple[str, ...] = (), arrays: tuple[str, ...] = ()) -> None:
+    """Replace lists in fields of a frozen record by tuples and by arrays of floats; None stays."""
     for name in tuples:
         object.__setattr__(record, name, tuple(getattr(record, name)))
     for name in arrays:
-        given = getattr(record, name)
-        object.__setattr__(record, name, floats(given, f"{name} of '{field[-1]}'", (*field, name)))
+        if (given := getattr(record, name)) is not None:
+            object.__setattr__(record, name, floats(given, f"{name} of '{field[-1]}'", (*field, name)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,10 +172,8 @@ class Action:
     is_last: bool = False
 
     def __post_init__(self) -> None:
-        convert(self, ("actions", self.name), arrays=("reward", "likelihood"), tuples=("outcomes", "leads_to"))
-        for name in ("transition", "pays"):
-            if (table := getattr(self, name)) is not None:
-                object.__setattr__(self, name, canonical(table))
+        arrays = ("reward", "likelihood", "transition", "pays")
+        convert(self, ("actions", self.name), tuples=("outcomes", "leads_to"), arrays=arrays)
 
     @classmethod
     def from_ways(cls, name: str, ways: Ways, outcomes: tuple[str, ...], leads_to: tuple[Observable, ...]) -> Action:
