@@ -272,7 +272,7 @@ class _Compiler:
             changes = [_changes(block, [*((parts[place], row[place]) for place in changing), *passive]) for row in rows]
             transition = _table(block.states, changes, by_outcome=by_outcome)
         likelihood = _likelihood(block, parts)
-        reward = np.full(block.states, action.reward)
+        reward = np.full(block.states, float(action.reward))
         pays = None
         if any(part.reward_axes > 1 for part in parts):
             pays = _pays(block, action, picks, changes if by_outcome else changes * len(picks))
@@ -338,7 +338,7 @@ def _pays(block: _Block, action: FactoredAction, picks: list[tuple[int, ...]], c
     """What is paid by state and observation (B, O), or by observation, state and next state (O, B, B)."""
 
     def total(row: tuple[int, ...], before: Ids, after: Ids) -> Array:
-        sums = np.full(len(before), action.reward)
+        sums = np.full(len(before), float(action.reward))
         for part, outcome in zip(action.parts, row, strict=True):
             sums += _payment(block, part, outcome, before, after)
         return sums
