@@ -55,8 +55,8 @@ class Test:
     only_in_panels: bool = False
 
     def __post_init__(self) -> None:
-        after = (self.after,) if isinstance(self.after, str) else self.after
-        object.__setattr__(self, "after", after)
+        if isinstance(self.after, str):
+            object.__setattr__(self, "after", (self.after,))
         convert(self, ("tests", self.name), arrays=("likelihood",), tuples=("outcomes", "after", "parts"))
 
 
@@ -68,7 +68,7 @@ class Decision:
     reward: Array
 
     def __post_init__(self) -> None:
-        convert(self, ("commits", self.name), arrays=("reward",))
+        object.__setattr__(self, "reward", floats(self.reward, f"reward of '{self.name}'", ("commits", self.name)))
 
 
 @dataclass(frozen=True)
@@ -417,8 +417,7 @@ def DiagnosticProblem(
     alone = tuple(test for test in tests if not test.only_in_panels)
     joint = tuple(panel.joint_test(known) for panel in panels)
     if isinstance(decisions, Mapping):
-        rewards = {key: floats(row, f"reward of '{key}'", ("commits", key)) for key, row in decisions.items()}
-        decisions = [Decision(key, row) for key, row in rewards.items()]
+        decisions = [Decision(key, reward) for key, reward in decisions.items()]  # type: ignore[arg-type]
     parts = tuple(test for test in tests if test.only_in_panels)
     menu = FlatMenu((*alone, *joint), tuple(decisions), groups or {}, max_tests, budget, parts)
     belief = _prior(name, grouped, prior)
