@@ -6,11 +6,9 @@ import ast
 import pickle
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import rhoplan
@@ -20,16 +18,11 @@ from bridge import exact_score as evaluate
 from bridge import solve_bounds as solve
 from rhoplan import (
     AgentError,
-    Decision,
-    DiagnosticProblem,
     EvidenceError,
     ModelFileError,
     ProblemError,
     RhoplanError,
-    Test,
-    check_problem,
 )
-from test_check import LOOK, walk
 from test_model_file import FAULTS, FULL, FULL_FAULTS, TIGER
 
 SOURCE = Path(rhoplan.__file__).parent
@@ -162,86 +155,6 @@ def test_a_fault_that_the_problem_finds_gets_its_line_from_the_field(
     with pytest.raises(ModelFileError) as caught:
         ModelReader("full.yaml").problem(parse_tree(FULL, file="full.yaml", language="yaml"))
     assert caught.value.line == line
-
-
-def problem(**changes: Any) -> Any:
-    """Two states, two tests, one group, two commits; `changes` spoil it."""
-    sharp = np.array([[0.9, 0.1], [0.2, 0.8]])
-    look = Test("look", 1.0, ("no", "yes"), sharp, group="lab", **changes.pop("look", {}))
-    scan = Test("scan", **{"cost": 2.0, "outcomes": ("no", "yes"), "likelihood": sharp, **changes.pop("scan", {})})
-    leave = Decision("leave", changes.pop("leave", np.array([0.0, -9.0])))
-    given = {
-        "states": ("well", "ill"),
-        "tests": (look, scan),
-        "decisions": (leave, Decision("treat", np.array([-1.0, 0.0]))),
-    }
-    given |= {"groups": {"lab": 3.0}, **changes}
-    return DiagnosticProblem(name="ward", states=given.pop("states"), **given)
-
-
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
-        ({"prior": np.array([0.5, 0.6])}, "prior"),
-        ({"prior": np.array([1.0])}, "prior"),
-        ({"prior": np.array([0.5, np.nan])}, "prior"),
-        ({"prior": np.array([1.5, -0.5])}, "prior"),
-        ({"states": ("ill", "ill")}, "states"),
-        ({"states": ("well", " ")}, "states"),
-        ({"states": (), "prior": np.array([])}, "states"),
-        ({"decisions": ()}, "commits"),
-        ({"leave": np.zeros(3)}, "commits.leave"),
-        ({"leave": np.array([0.0, np.inf])}, "commits.leave.ill"),
-        ({"scan": {"cost": -1.0}}, "tests.scan.cost"),
-        ({"scan": {"cost": np.nan}}, "tests.scan.cost"),
-        ({"scan": {"cost": np.inf}}, "tests.scan.cost"),
-        ({"scan": {"likelihood": np.ones((2, 1))}}, "tests.scan.likelihood"),
-        ({"scan": {"likelihood": np.array([[0.5, 0.5], [0.5, 0.6]])}}, "tests.scan.likelihood.ill"),
-        ({"scan": {"likelihood": np.array([[np.nan, 0.5], [0.5, 0.5]])}}, "tests.scan.likelihood.well"),
-        ({"scan": {"outcomes": ("no", "no")}}, "tests.scan.outcomes"),
-        ({"scan": {"after": ("smell",)}}, "tests.scan.after"),
-        ({"scan": {"after": ("look",)}, "look": {"after": ("scan",)}}, "tests.look.after"),
-        ({"groups": {"lab": -1.0}}, "groups.lab.first"),
-        ({"groups": {"lab": 1.0, "none": 1.0}}, "groups.none"),
-        ({"max_tests": -1}, "cap.tests"),
-        ({"budget": -1.0}, "cap.spend"),
-    ],
-)
-def test_a_problem_that_breaks_a_rule_has_the_field_of_a_model_file(changes: dict[str, Any], field: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        problem(**changes)
-    assert told(caught.value) == field
-
-
-@pytest.mark.parametrize(
-    ("fault", "field"),
-    [
-        (lambda a: replace(a, likelihood=np.array([[0.9, 0.1], [0.2, 0.9]])), "actions.look.likelihood.b"),
-        (lambda a: replace(a, likelihood=np.ones((2, 1))), "actions.look.likelihood"),
-        (lambda a: replace(a, transition=np.eye(3)), "actions.look.transition"),
-        (lambda a: replace(a, transition=np.array([[1.0, 0.0], [1.0, 1.0]])), "actions.look.transition.b"),
-        (lambda a: replace(a, leads_to=a.leads_to[:1]), "actions.look.leads_to"),
-        (lambda a: replace(a, factor=1), "actions.look.factor"),
-        (lambda a: replace(a, reward=np.zeros(3)), "actions.look.reward"),
-        (lambda a: replace(a, reward=np.array([0.0, np.nan])), "actions.look.reward.b"),
-        (lambda a: replace(a, outcomes=("no", "no")), "actions.look.outcomes"),
-        (lambda a: replace(a, name="leave"), "actions"),
-    ],
-)
-def test_an_action_that_breaks_a_rule_has_its_field(fault: Callable[[Any], Any], field: str) -> None:
-    with pytest.raises(ProblemError) as caught:
-        check_problem(walk(1, fault(replace(LOOK, leads_to=(1, 1)))))
-    assert told(caught.value) == field
-
-
-@pytest.mark.parametrize("part", ["prior", "states"])
-def test_a_factor_that_breaks_a_rule_has_its_field(part: str) -> None:
-    whole = walk(1, replace(LOOK, leads_to=(1, 1)))
-    spoilt = {"prior": np.array([0.5, 0.6]), "states": ("a", "a")}[part]
-    wrong = replace(whole, factors=(replace(whole.factors[0], **{part: spoilt}),))
-    with pytest.raises(ProblemError) as caught:
-        check_problem(wrong)
-    assert told(caught.value) == f"factors.hidden.{part}"
 
 
 @pytest.mark.parametrize(

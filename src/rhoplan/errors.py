@@ -93,6 +93,12 @@ class ProblemError(RhoplanError):
     code = "invalid-problem"
 
 
+def require(condition: object, message: str, field: Field, *, code: str) -> None:
+    """Raise ProblemError unless `condition` holds."""
+    if not condition:
+        raise ProblemError(message, field=field, code=code)
+
+
 class ModelFileError(ProblemError):
     """A fault in a model file, with its place. message: the sentence without the place."""
 

@@ -6,7 +6,6 @@ import pytest
 
 import rhoplan
 
-MODELS = "renamed with the rebuild of the engine"
 FRONT_ENDS = "renamed with the rebuild of the front ends"
 
 KEPT = """
@@ -48,7 +47,7 @@ REPLACED = {
     "Problem": ("POMDP", ""),
     "observe_then_commit": ("DiagnosticProblem", ""),
     "Commit": ("Decision", ""),
-    "panel": ("Panel", MODELS),
+    "panel": ("Panel", ""),
     "joined_problem": ("FactoredProblem", ""),
     "Part": ("LocalModel", ""),
     "PartedAction": ("FactoredAction", ""),

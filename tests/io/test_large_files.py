@@ -200,15 +200,15 @@ def test_line_ends_of_other_systems_are_read(prepare: Callable[[str], str]) -> N
 
 def test_what_a_panel_brings_frees_those_who_wait_for_it() -> None:
     rates = np.array([[0.9, 0.1], [0.2, 0.8]])
-    one, other = (rhoplan.Test(name, 1.0, ("no", "yes"), rates, repeatable=False) for name in ("one", "other"))
+    one, other = (
+        rhoplan.Test(name, 0.0, ("no", "yes"), rates, False, only_in_panels=True) for name in ("one", "other")
+    )
     late = rhoplan.Test("late", 1.0, ("no", "yes"), rates, after=("one",))
     commits = (rhoplan.Decision("x", np.array([1.0, 0.0])), rhoplan.Decision("y", np.array([0.0, 1.0])))
-    made = {"decisions": commits, "parts": (one, other)}
-    assert rhoplan.DiagnosticProblem(
-        name="p", states=("a", "b"), tests=(rhoplan.panel("both", 1.0, (one, other)), late), **made
-    )
+    made = {"tests": (one, other, late), "decisions": commits}
+    assert rhoplan.DiagnosticProblem(("a", "b"), panels=[rhoplan.Panel("both", 1.0, ["one", "other"])], **made)
     with pytest.raises(rhoplan.ProblemError) as raised:
-        rhoplan.DiagnosticProblem(name="p", states=("a", "b"), tests=(late,), **made)
+        rhoplan.DiagnosticProblem(("a", "b"), **made)
     assert raised.value.code == "test-order-cycle"
 
 

@@ -103,7 +103,7 @@ def test_any_model_with_subtypes_survives_the_round_trip(seed: int) -> None:
     problem = rhoplan.DiagnosticProblem(
         name="drawn",
         states=diagnoses,
-        subtypes=grouped.subtypes,
+        partition=grouped.subtypes,
         prior=prior / prior.sum() if prior.sum() else None,
         tests=(rhoplan.Test("own", 1.0, ("a", "b"), rows), rhoplan.Test("all", 1.0, ("a", "b", "c"), shared, False)),
         decisions=tuple(rhoplan.Decision(f"c{i}", grouped.unfold(rng.normal(size=len(diagnoses)))) for i in range(2)),

@@ -106,7 +106,7 @@ def test_cases_are_decided_as_everything_else_decides(
     made = DiagnosticProblem(
         name="drawn", states=("x", "y"), tests=tests,
         decisions=tuple(Decision(f"call-{k}", -row) for k, row in enumerate(losses)),
-        prior=np.array([0.3, 0.3, 0.3, 0.1]), subtypes={"x": ("1", "2"), "y": ("1", "2")},
+        prior=np.array([0.3, 0.3, 0.3, 0.1]), partition={"x": ("1", "2"), "y": ("1", "2")},
         about_diagnosis=about_diagnosis, **({"groups": {"blood": 1.6}} | rules),
     )  # fmt: skip
     agent = BoundAgent("one", horizon, weight)

@@ -9,7 +9,7 @@ import pytest
 
 import rhoplan
 from bridge import Grouped, initial, named_beliefs, observe_all
-from rhoplan import POMDP, Factor, ProblemError, check_problem
+from rhoplan import POMDP, Factor, ProblemError
 
 PRIOR = np.array([0.9, 0.07, 0.03])
 
@@ -20,7 +20,7 @@ def heart(**settings: object) -> POMDP:
         rhoplan.Decision("treat", np.array([-100.0, -20, -20])),
         rhoplan.Decision("wait", np.array([0.0, -1e3, -1e3])),
     )
-    given = {"subtypes": {"disease": ("typical", "silent")}, "decisions": commits, **settings}
+    given = {"partition": {"disease": ("typical", "silent")}, "decisions": commits, **settings}
     return rhoplan.DiagnosticProblem(name="heart", states=("healthy", "disease"), tests=(ecg,), prior=PRIOR, **given)  # type: ignore[arg-type]
 
 
@@ -75,25 +75,4 @@ def test_what_is_decided_is_about_the_diagnosis() -> None:
 )
 def test_wrong_subtypes_are_refused(subtypes: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(ProblemError, match=re.escape(message)):
-        heart(subtypes=subtypes)
-
-
-@pytest.mark.parametrize(
-    ("diagnosis_of", "message"),
-    [
-        (("a", "b"), "one for each of 3 states"),
-        (("a", "b", "b"), "called 'diagnosis' or 'diagnosis (subtype)'"),
-    ],
-)
-def test_wrong_diagnoses_of_states_are_refused(diagnosis_of: tuple[str, ...], message: str) -> None:
-    tiger = rhoplan.make("tiger")
-    factor = Factor("state", ("a", "b", "c"), np.full(3, 1 / 3), diagnosis_of=diagnosis_of)
-    with pytest.raises(ProblemError, match=re.escape(message)):
-        check_problem(POMDP("x", (factor,), tiger.start, tiger.menu))
-
-
-def test_subtypes_stand_side_by_side() -> None:
-    tiger = rhoplan.make("tiger")
-    factor = Factor("state", ("a (x)", "b", "a (y)"), np.full(3, 1 / 3), diagnosis_of=("a", "b", "a"))
-    with pytest.raises(ProblemError, match="side by side"):
-        check_problem(POMDP("x", (factor,), tiger.start, tiger.menu))
+        heart(partition=subtypes)

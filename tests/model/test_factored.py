@@ -260,7 +260,7 @@ def going(*parts: LocalModel) -> FactoredAction:
          {"joint": [JointPrior(("a", "b"), np.full(4, 0.25)), JointPrior(("b",), np.full(2, 0.5))]}),
         ("joint prior of a, b must have the shape", look("look", "a"),
          {"joint": [JointPrior(("a", "b"), np.full(3, 1 / 3))]}),
-        ("joint prior of a, b must have numbers that sum to 1", look("look", "a"),
+        ("joint prior of a, b must have rows that sum to 1", look("look", "a"),
          {"joint": [JointPrior(("a", "b"), np.full(4, 0.2))]}),
         ("a passive change must pay and show nothing", look("look", "a"),
          {"passive": [LocalModel(("b",), np.zeros(2), change=WEAR)]}),

@@ -21,7 +21,7 @@ from bridge import (
 from bridge import case_advice as advise
 from bridge import decide_at as decide
 from bridge import solve_bounds as solve
-from rhoplan import POMDP, EvidenceError, ModelFileError, ProblemError, panel
+from rhoplan import POMDP, EvidenceError, ModelFileError, ProblemError
 from test_model_file import assert_same
 
 WARD = """\
@@ -184,4 +184,9 @@ def test_faults_have_their_line(fault: str) -> None:
 def test_a_panel_that_is_too_large_is_refused_with_its_size() -> None:
     tests = [rhoplan.Test(f"t{k}", 1.0, ("a", "b", "c"), np.full((2, 3), 1 / 3)) for k in range(6)]
     with pytest.raises(ProblemError, match=f"at most {MOST_OUTCOMES} joint outcomes; its tests have 729"):
-        panel("all", 3.0, tests)
+        rhoplan.DiagnosticProblem(
+            ["s", "t"],
+            tests=tests,
+            decisions={"go": [0, 1]},
+            panels=[rhoplan.Panel("all", 3, [one.name for one in tests])],
+        )

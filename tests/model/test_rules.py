@@ -12,7 +12,7 @@ from bridge import decide_at as decide
 from bridge import estimate as simulate
 from bridge import exact_score as evaluate
 from bridge import solve_bounds as solve
-from rhoplan import POMDP, Decision, DiagnosticProblem, EvidenceError, ProblemError, Test
+from rhoplan import POMDP, Decision, DiagnosticProblem, EvidenceError, Test
 
 LIKELIHOODS = {"a": (0.9, 0.8), "b": (0.7, 0.85), "c": (0.95, 0.6)}
 
@@ -109,22 +109,6 @@ def test_repeated_tests_count_for_caps() -> None:
 def test_evidence_against_the_rules_is_refused(evidence: list[tuple[str, str]], message: str) -> None:
     with pytest.raises(EvidenceError, match=message):
         observe_all(screening(max_tests=2), evidence)
-
-
-def test_rules_that_make_no_sense_are_refused() -> None:
-    test = Test("a", 1.0, ("no", "yes"), np.array([[0.5, 0.5], [0.5, 0.5]]), False, "", ("b",))
-    other = Test("b", 1.0, ("no", "yes"), np.array([[0.5, 0.5], [0.5, 0.5]]), False, "", ("a",))
-    commits = (Decision("x", np.zeros(2)),)
-    for tests, rules, message in (
-        ((test,), {}, "'b' is none"),
-        ((test, other), {}, "wait for one another"),
-        ((other,), {}, "'a' is none"),
-        ((), {"groups": {"g": 1.0}}, "no test"),
-        ((), {"max_tests": -1}, "at least 0"),
-        ((), {"budget": float("nan")}, "at least 0"),
-    ):
-        with pytest.raises(ProblemError, match=message):
-            DiagnosticProblem(name="p", states=("s", "t"), tests=tests, decisions=commits, **rules)  # type: ignore[arg-type]
 
 
 def later_with_more_outcomes() -> POMDP:

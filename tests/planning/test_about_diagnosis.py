@@ -39,7 +39,7 @@ def drawn(seed: int, tests: int = 3, *, about: bool = True) -> POMDP:
     payoff = rng.integers(-40, 20, (3, len(diagnoses))).astype(float)
     commits = tuple(rhoplan.Decision(f"c{i}", grouped.unfold(row)) for i, row in enumerate(payoff))
     return rhoplan.DiagnosticProblem(
-        name="drawn", states=diagnoses, subtypes=grouped.subtypes, about_diagnosis=about, tests=tuple(made),
+        name="drawn", states=diagnoses, partition=grouped.subtypes, about_diagnosis=about, tests=tuple(made),
         decisions=commits,
         prior=rng.dirichlet(np.ones(size)),
     )  # fmt: skip
@@ -123,7 +123,7 @@ def test_what_only_tells_subtypes_apart_is_worth_nothing_about_the_diagnosis() -
     gains = {}
     for about in (False, True):
         problem = rhoplan.DiagnosticProblem(
-            name="form", states=("well", "ill"), subtypes={"ill": ("one", "two")}, about_diagnosis=about, tests=tests,
+            name="form", states=("well", "ill"), partition={"ill": ("one", "two")}, about_diagnosis=about, tests=tests,
             decisions=commits, prior=np.array([0.5, 0.25, 0.25]),
         )  # fmt: skip
         found = decide(problem, make_agent("planning-ig", problem, weight=100.0))
@@ -138,7 +138,7 @@ def test_symmetries_keep_diagnoses_together() -> None:
     """Exchanging a diagnosis with a subtype of the other leaves every number, but not what is asked."""
     rows = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
     tests, commits = (rhoplan.Test("t", 1.0, ("a", "b"), rows),), (rhoplan.Decision("go", np.zeros(3)),)
-    given = {"subtypes": {"q": ("x", "y")}, "tests": tests, "decisions": commits, "prior": np.full(3, 1 / 3)}
+    given = {"partition": {"q": ("x", "y")}, "tests": tests, "decisions": commits, "prior": np.full(3, 1 / 3)}
     problems = [
         rhoplan.DiagnosticProblem(name="s", states=("p", "q"), about_diagnosis=a, **given) for a in (False, True)
     ]  # type: ignore[arg-type]
@@ -162,7 +162,7 @@ def test_subtypes_that_are_all_alike_are_the_plain_model_in_every_number() -> No
     alike = rhoplan.DiagnosticProblem(
         name="tiger",
         states=tiger.states,
-        subtypes=grouped.subtypes,
+        partition=grouped.subtypes,
         about_diagnosis=True,
         tests=tuple(rhoplan.Test(t.name, t.cost, t.outcomes, grouped.unfold(t.likelihood)) for t in tiger.flat.tests),
         decisions=tuple(rhoplan.Decision(c.name, grouped.unfold(c.reward)) for c in tiger.flat.commits),

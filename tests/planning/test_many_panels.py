@@ -1,6 +1,7 @@
 """Branch and bound over evidence where results come in panels, against exact look-ahead over all that can be run."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.model.diagnostic import panel
 from rhoplan.model.situation import branch, initial
 from rhoplan.planning.certified.solve import solve, usual_method
 from rhoplan.planning.many import search
@@ -39,26 +39,28 @@ def random_panels(seed: int) -> rhoplan.POMDP:
                 repeatable, dice.choice(["", "", "lab"]), after,
             )
         )  # fmt: skip
+    names = [test.name for test in tests]
     panels = [
-        panel(f"p{k}", dice.randint(1, 32) / 8, dice.sample(tests, 2), group=dice.choice(["", "lab"]))
+        rhoplan.Panel(f"p{k}", dice.randint(1, 32) / 8, dice.sample(names, 2), dice.choice(["", "lab"]))
         for k in range(dice.choice([1, 2]))
     ]
-    inside = {name for one in panels for name in one.parts}
+    inside = {name for one in panels for name in one.tests}
     hidden = {test.name for test in tests if test.name in inside and dice.random() < 0.3}
     commits = tuple(
         rhoplan.Decision(f"c{i}", np.array([0.0 if i == s else -float(dice.randint(5, 60)) for s in range(states)]))
         for i in range(states)
     )
-    kept = [test for test in tests if test.name not in hidden]
+    tests = [replace(test, only_in_panels=test.name in hidden) for test in tests]
+    grouped = [one.group for one in (*tests, *panels) if one.name not in hidden]
     return rhoplan.DiagnosticProblem(
         name=f"panels-{seed}",
         states=tuple("xyz"[:states]),
-        tests=(*kept, *panels),
+        tests=tests,
+        panels=panels,
         decisions=commits,
-        groups={"lab": 1.5} if any(test.group for test in (*kept, *panels)) else {},
+        groups={"lab": 1.5} if any(grouped) else {},
         max_tests=cap,
         budget=dice.choice([None, None, 4.0]),
-        parts=tuple(test for test in tests if test.name in hidden),
     )
 
 
@@ -99,7 +101,11 @@ def test_solve_takes_it_for_dozens_of_tests_with_a_panel() -> None:
     tests = [rhoplan.Test(f"t{k}", 1.0 + k, ("a", "b"), rows[k], repeatable=False) for k in range(12)]
     commits = (rhoplan.Decision("go", np.array([-50.0, 0.0])), rhoplan.Decision("stay", np.array([0.0, -90.0])))
     problem = rhoplan.DiagnosticProblem(
-        name="twelve", states=("s", "t"), tests=(*tests, panel("both", 2.0, tests[:2])), decisions=commits
+        name="twelve",
+        states=("s", "t"),
+        tests=tests,
+        decisions=commits,
+        panels=[rhoplan.Panel("both", 2.0, ["t0", "t1"])],
     )
     assert usual_method(problem) == "many"
     found = solve(problem)

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from rhoplan.errors import Field, ProblemError, RhoplanError
-from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Grouped
+from rhoplan.model.diagnostic import Decision
 from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.validate import check_problem
 
 
 def overridden(
@@ -32,23 +33,17 @@ def overridden(
     commits = tuple(
         Decision(commit.name, _row(problem, commit, (rewards or {}).get(commit.name, {}))) for commit in menu.commits
     )
+    factor = problem.factors[0]
+    changed = replace(
+        problem,
+        factors=(factor if prior is None else replace(factor, prior=_prior(problem, prior)),),
+        menu=replace(menu, tests=tests, commits=commits, first_prices={**menu.first_prices, **(first_prices or {})}),
+    )
     try:
-        changed = DiagnosticProblem(
-            name=problem.name,
-            states=problem.diagnoses,
-            subtypes=Grouped.of(problem.factors[0]).subtypes,
-            about_diagnosis=problem.factors[0].about_diagnosis,
-            prior=problem.prior if prior is None else _prior(problem, prior),
-            tests=tests,
-            decisions=commits,
-            groups={**menu.first_prices, **(first_prices or {})},
-            max_tests=menu.most_tests,
-            budget=menu.budget,
-            parts=menu.parts,
-        )
+        check_problem(changed)
     except ProblemError as error:
         raise RhoplanError(error.message, field=_asked(error.field), code=error.code) from None
-    return replace(problem, factors=changed.factors, menu=changed.menu)
+    return changed
 
 
 def _asked(field: Field | None) -> Field | None:

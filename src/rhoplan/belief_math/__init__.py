@@ -1,1 +1,1 @@
-"""Beliefs: the update, information, situations, and drawing from them."""
+"""Bayes' rule, entropy and information gain, transitions, and sampling, on arrays."""

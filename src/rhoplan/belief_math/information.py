@@ -1,9 +1,9 @@
-"""The one Bayes update and the one information gain, on arrays with a leading batch axis.
+"""Bayes' rule, entropy and expected information gain, on arrays with a leading batch axis.
 
     posterior   b'_o(s) = P(o | s) b(s) / P(o | b)                     (then moved by the transition, if any)
     information I(b)    = H(b) - sum_o P(o | b) H(b'_o)      in nats   (I_k(b) of Proposition 1)
 
-Where information is about diagnoses, H is the entropy of their chances (`Factor.asked`), as concave in b as H(b) is.
+If information is about diagnoses, H is the entropy of their probabilities (`Factor.asked`), which is concave in b, too.
 
 Shapes: n beliefs in the batch, S hidden states, O outcomes.
 """
@@ -24,19 +24,18 @@ if TYPE_CHECKING:
 NATS_PER_BIT = math.log(2.0)
 
 FLOOR = 1e-300
-"""The smallest probability of a state that is possible: far above where floats lose digits."""
+"""The smallest probability of a possible state: far above the subnormal numbers, which lose digits."""
 
 SMALLEST = float(np.finfo(float).tiny)
 
 NEARLY_SURE = 0.999
-"""Probability from which its log is taken from the rest: a thousand times the rounding of a float is left below it."""
+"""Probability p from which ln p is computed as log1p of minus the sum of the other probabilities."""
 
 
 def entropy(beliefs: Array) -> Array:
     """Entropy in nats along the last axis; 0 ln 0 is 0.
 
-    Where one state is nearly certain, the log of its probability comes from what is left for the others: the entropy
-    keeps its digits, however small it is.
+    If one state is nearly certain, the others determine the log of its probability: a small entropy keeps its digits.
     """
     logs = np.log(beliefs, out=np.zeros_like(beliefs), where=beliefs > 0)
     sure = beliefs > NEARLY_SURE
@@ -51,8 +50,8 @@ def entropy(beliefs: Array) -> Array:
 def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
     """Probability (n, O) of each outcome and the belief (n, O, S) after it, for beliefs (n, S).
 
-    The belief after an outcome of probability zero is a row of zeros: nobody can hold it. A state that is possible
-    keeps a probability of at least FLOOR, so that later observations can restore it.
+    The belief after an outcome of probability zero is a row of zeros. A possible state keeps a probability of at least
+    FLOOR, so that later observations can restore it.
     """
     joint = beliefs[:, None, :] * action.likelihood.T
     floors = np.min(beliefs, initial=1.0, where=beliefs > 0) * action.least_likelihood < FLOOR
@@ -72,7 +71,7 @@ def update(beliefs: Array, action: Action) -> tuple[Array, Array]:
 
 
 def predict(beliefs: Array, action: Action) -> Array:
-    """Belief (n, S) about the state after `action`, before its outcome is seen."""
+    """Belief (n, S) about the state after `action`, without its observation."""
     if action.transition is None:
         return beliefs
     return mixed(beliefs, action.likelihood, action.transition)
@@ -81,7 +80,7 @@ def predict(beliefs: Array, action: Action) -> Array:
 def information(beliefs: Array, action: Action, factor: Factor | None = None) -> Array:
     """Expected information (n,), in nats, that the outcome of `action` gives about the state after it.
 
-    factor: the one that the action concerns, where its information may be about diagnoses.
+    factor: the factor of the action, which says whether information is about diagnoses.
     """
     probability, posterior = update(beliefs, action)
     before = predict(beliefs, action)
@@ -91,11 +90,11 @@ def information(beliefs: Array, action: Action, factor: Factor | None = None) ->
 
 
 def coupling(beliefs: Array, action: Action) -> Array:
-    """The coupling term (n,) of Proposition 3, in nats: how far, on average, the belief after `action` lies from the
-    belief that its outcome alone would give, E_o KL(b'_{o,T} || b'_o).
+    """The coupling term (n,) of Proposition 3, in nats: E_o KL(b'_{o,T} || b'_o), from the belief after the outcome
+    of `action` alone to the one after outcome and transition.
 
-    Zero where the hidden state is preserved: there the EFE equivalence holds. Infinite where the action leads to states
-    that were ruled out.
+    Zero if the hidden state is preserved (then the EFE equivalence holds); infinite if the action leads to states of
+    probability zero.
     """
     if action.transition is None:
         return np.zeros(len(beliefs))

@@ -1,4 +1,4 @@
-"""How chance is turned into hidden states and outcomes, so that every simulation draws the same episode from a seed.
+"""Sampling of hidden states and outcomes, so that every simulation draws the same episode from a seed.
 
 The rules reproduce the published random streams:
 
@@ -14,7 +14,6 @@ Shapes: S hidden states, O outcomes, k rows that are drawn from.
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,7 @@ def draw_state(rng: np.random.Generator, prior: Array) -> int:
 
 
 def state_drawer(prior: Array) -> Callable[[np.random.Generator], int]:
-    """What draws a hidden state from `prior` (S,), as often as one likes."""
+    """A function that draws a hidden state from `prior` (S,)."""
     possible = np.flatnonzero(prior).tolist()
     count, last = len(possible), possible[-1]
     if count == 1:
@@ -41,20 +40,21 @@ def state_drawer(prior: Array) -> Callable[[np.random.Generator], int]:
 
 def draw_outcome(rng: np.random.Generator, row: Array) -> int:
     """An outcome drawn from `row` (O,), the likelihood of the true state. No draw where only one can happen."""
-    outcomes = _ordered(row)
-    return outcomes[0][0] if outcomes[0][1] >= 1.0 else _reached(rng.random(), outcomes)
+    order, cumulative = outcome_order(row[None])
+    return int(order[0, 0]) if cumulative[0, 0] >= 1.0 else outcome_for(rng.random(), row)
 
 
 def outcome_for(u: float, row: Array) -> int:
-    """The outcome that `u` in [0, 1) stands for, given the likelihood `row` (O,) of the true state."""
-    return _reached(u, _ordered(row))
+    """The outcome that `u` in [0, 1) selects, given the likelihood `row` (O,) of the true state."""
+    order, cumulative = outcome_order(row[None])
+    return int(order[0, np.count_nonzero(cumulative[0] <= u)])
 
 
 def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
     """Outcomes (S, O) of each state from most to least probable, and the cumulative probability (S, O) in that order.
 
-    The outcome for u is `order[s, np.count_nonzero(cumulative[s] <= u)]`. From the last outcome that can happen on the
-    cumulative is exactly 1, so no u in [0, 1) reaches an impossible one; a first entry of 1 says that nothing is drawn.
+    The outcome for u is `order[s, np.count_nonzero(cumulative[s] <= u)]`. From the last possible outcome on, the
+    cumulative probability is exactly 1, so that no u in [0, 1) selects an impossible one.
     """
     order = np.argsort(-likelihood, axis=1, kind="stable").astype(np.int64)
     cumulative: Array = np.cumsum(np.take_along_axis(likelihood, order, axis=1), axis=1)
@@ -64,7 +64,7 @@ def outcome_order(likelihood: Array) -> tuple[Ids, Array]:
 
 
 class RowSampler:
-    """Draws columns from the rows (R, C) of probabilities, dense or sparse, as `outcome_order` says."""
+    """Draws columns from the rows (R, C) of probabilities, dense or sparse, in the order of `outcome_order`."""
 
     def __init__(self, rows: Transition) -> None:
         self._draw = row_drawer(rows)
@@ -81,10 +81,10 @@ class RowSampler:
 
 
 def row_drawer(table: Transition) -> Callable[[Ids, Array], tuple[Ids, NDArray[np.bool_]]]:
-    """What draws columns from rows (k,) of a table and numbers (k,) in [0, 1).
+    """A function that draws columns, given rows (k,) of `table` and numbers (k,) in [0, 1).
 
-    It returns columns (k,) and whether (k,) the row left a choice, by the order of `outcome_order`. The rows of an
-    array with more than two axes are numbered through.
+    It returns columns (k,), in the order of `outcome_order`, and whether (k,) the row has more than one possible
+    column. Rows of an array with more than two axes are numbered consecutively.
     """
     if isinstance(table, np.ndarray):
         order, cumulative = outcome_order(table.reshape(-1, table.shape[-1]))
@@ -109,15 +109,3 @@ def row_drawer(table: Transition) -> Callable[[Ids, Array], tuple[Ids, NDArray[n
         return columns[place], first < last
 
     return draw_sparse
-
-
-def _ordered(row: Array) -> list[tuple[int, float]]:
-    """One row of `outcome_order` without the impossible outcomes: plain numbers are faster for a single draw."""
-    probabilities = row.tolist()
-    order = sorted((o for o, p in enumerate(probabilities) if p > 0), key=lambda o: -probabilities[o])
-    cumulative = list(accumulate(probabilities[o] for o in order))
-    return list(zip(order, [*cumulative[:-1], 1.0], strict=True))
-
-
-def _reached(u: float, outcomes: list[tuple[int, float]]) -> int:
-    return next(outcome for outcome, cumulative in outcomes if u < cumulative)

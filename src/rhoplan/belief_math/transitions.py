@@ -38,9 +38,6 @@ MOST_DENSE = 30_000
 SAME = 1e-12
 """Relative difference up to which two numbers are the same: a thousand times their rounding errors."""
 
-MANY = 10_000
-"""Number of combinations from which a sample of them is tested before all are."""
-
 
 # -- representation ---------------------------------------------------------------------------------------------------
 
@@ -61,8 +58,8 @@ def from_entries(shape: Sequence[int], rows: Ids, columns: Ids, values: Array) -
 
 def canonical(transition: Any) -> Transition:
     """`transition` as an array or as a csr_array with sorted indices, without duplicates and without zeros."""
-    if isinstance(transition, np.ndarray):
-        return transition
+    if not hasattr(transition, "tocsr"):
+        return np.asarray(transition, dtype=float)
     from scipy.sparse import csr_array
 
     is_kept = isinstance(transition, csr_array) and transition.dtype == float
@@ -205,13 +202,6 @@ def expected(transition: Transition, outcome: int, values: Array) -> Array:
     return result
 
 
-def row(transition: Transition, outcome: int, state: int) -> Array:
-    """Probabilities (S,) of the states after `state` and an observation."""
-    found = given_observation(transition, outcome)[state : state + 1]
-    result: Array = (found if isinstance(found, np.ndarray) else found.toarray())[0]
-    return result
-
-
 def row_sums(transition: Transition) -> Array:
     """Sum of each row, (S,) or (O, S)."""
     sums: Array = np.asarray(transition.sum(axis=-1))
@@ -291,7 +281,7 @@ def from_transition_observation(transition: Transition, observation: Array) -> t
 
     The transition is None if no state changes, and (S, S) if the observation does not depend on the transition.
     """
-    ways = Ways.of(transition, observation)
+    ways = Ways.of(transition, np.asarray(observation, dtype=float))
     return ways.likelihood, ways.transition
 
 
@@ -336,28 +326,18 @@ class Ways:
         before, outcome, after, chance = self.before, self.outcome, self.after, self.chance
         if np.array_equal(before, after):
             return None
-        sample = slice(None) if len(before) < MANY else before == before[0]  # one state usually shows the dependence
-        marginal = self._without_observation(before[sample], outcome[sample], after[sample], chance[sample])
-        if marginal is not None and len(before) >= MANY:
-            marginal = self._without_observation(before, outcome, after, chance)
-        if marginal is not None:
-            return from_entries((self.states, self.states), *marginal)
-        share = chance / self.likelihood[before, outcome]
-        return from_entries((self.outcomes, self.states, self.states), outcome * self.states + before, after, share)
-
-    def _without_observation(
-        self, before: Ids, outcome: Ids, after: Ids, chance: Array
-    ) -> tuple[Ids, Ids, Array] | None:
-        """Entries of P(s' | s) if observation and next state are independent on these combinations, else None."""
         pairs, pair = np.unique(before * self.states + after, return_inverse=True)
         total = np.bincount(pair, weights=chance)
         row, column = np.divmod(pairs, self.states)
-        # If they are independent, every possible observation occurs with every possible next state.
-        if len(chance) != int(np.count_nonzero(self.likelihood, axis=1)[row].sum()):
-            return None
-        off = np.abs(chance - self.likelihood[before, outcome] * total[pair])
-        sums = np.bincount(row, weights=total, minlength=self.states)
-        return (row, column, total / sums[row]) if np.all(off <= SAME * chance) else None
+        # They are independent if every possible observation occurs with every possible next state, and if the joint
+        # probability is the product.
+        if len(chance) == int(np.count_nonzero(self.likelihood, axis=1)[row].sum()):
+            off = np.abs(chance - self.likelihood[before, outcome] * total[pair])
+            if np.all(off <= SAME * chance):
+                sums = np.bincount(row, weights=total, minlength=self.states)
+                return from_entries((self.states, self.states), row, column, total / sums[row])
+        share = chance / self.likelihood[before, outcome]
+        return from_entries((self.outcomes, self.states, self.states), outcome * self.states + before, after, share)
 
     @property
     def reward_and_pays(self) -> tuple[Array, Transition | None]:

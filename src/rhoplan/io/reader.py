@@ -34,7 +34,7 @@ from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
 from rhoplan.io.uncertain import UNCERTAIN, Ranges, check_uncertain, read_uncertain
-from rhoplan.model.diagnostic import DiagnosticProblem, Grouped, Test, panel
+from rhoplan.model.diagnostic import DiagnosticProblem, Grouped, Panel, Test
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.pomdp import POMDP, Array
 
@@ -78,9 +78,10 @@ class ModelReader(Fields):
         positive = self.positive(tree, states)
         subtypes = read_subtypes(self, items.get("subtypes"), states)
         hidden, prior = subtypes.grouped, self.prior(tree, subtypes, positive)
-        tests, parts = self.tests(tree, hidden, positive)
-        first_prices = self.first_prices(tree, used={test.group for test in tests})
-        commits = read_commits(self, tree, hidden, positive, taken={test.name for test in (*tests, *parts)})
+        tests, panels = self.tests(tree, hidden, positive)
+        named: tuple[Test | Panel, ...] = (*tests, *panels)
+        first_prices = self.first_prices(tree, used={one.group for one in named})
+        commits = read_commits(self, tree, hidden, positive, taken={one.name for one in named})
         most_tests, budget = self.cap(items["cap"]) if "cap" in items else (None, None)
         horizon = self.whole(items["horizon"], 1, LARGEST_HORIZON) if "horizon" in items else DEFAULT_HORIZON
         price, about_diagnosis = self.information(items["information"]) if "information" in items else (None, False)
@@ -92,11 +93,12 @@ class ModelReader(Fields):
                 name=self.text(items["name"]) if "name" in items else Path(self.file).stem,
                 states=states,
                 prior=prior,
-                subtypes=hidden.subtypes,
+                partition=hidden.subtypes,
                 about_diagnosis=about_diagnosis,
                 price=price,
                 unit=self.text(items["unit"]) if "unit" in items else "points",
                 tests=tests,
+                panels=panels,
                 decisions=commits,
                 horizon=horizon,
                 spec=self.file,
@@ -104,7 +106,6 @@ class ModelReader(Fields):
                 groups=first_prices,
                 max_tests=most_tests,
                 budget=budget,
-                parts=parts,
             )
         except ModelFileError:
             raise
@@ -213,26 +214,24 @@ class ModelReader(Fields):
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
-    def tests(self, tree: Tree, hidden: Grouped, positive: str | None) -> tuple[tuple[Test, ...], tuple[Test, ...]]:
-        """All tests and panels, and the tests that are to be had in panels only; groups and orders that they name
-        exist."""
+    def tests(self, tree: Tree, hidden: Grouped, positive: str | None) -> tuple[tuple[Test, ...], tuple[Panel, ...]]:
+        """All tests and panels; groups and orders that they name exist."""
         items = tree.items
         groups = self.named_maps(items["groups"]) if "groups" in items else {}
         trees = self.named_maps(items["tests"], empty_allowed=True, most=MOST_ACTIONS) if "tests" in items else {}
         found = tuple(self.test(name, test, hidden, positive, groups) for name, test in trees.items())
         panels = self.panels(items["panels"], found, groups) if "panels" in items else ()
-        inside = {name for panel in panels for name in panel.parts}
+        inside = {name for panel in panels for name in panel.tests}
         for test in found:
             if "cost" not in trees[test.name].items and test.name not in inside:
                 one = trees[test.name]
                 raise self.fault(f"{one.label} must have the field 'cost', or be in a panel", one, code="missing-field")
         self.check_order(found, trees, [panel.name for panel in panels])
-        alone, parts = (tuple(t for t in found if ("cost" in trees[t.name].items) == own) for own in (True, False))
-        return (*alone, *panels), parts
+        return found, panels
 
-    def panels(self, tree: Tree, tests: tuple[Test, ...], groups: Collection[str]) -> tuple[Test, ...]:
+    def panels(self, tree: Tree, tests: tuple[Test, ...], groups: Collection[str]) -> tuple[Panel, ...]:
         """Tests that are run together, for one price."""
-        known, found, joint = {test.name: test for test in tests}, [], 0
+        known, found, joint = {test.name: test for test in tests}, list[Panel](), 0
         for name, one in self.named_maps(tree, most=MOST_ACTIONS).items():
             self.check_fields(one, ("cost", "tests", "group"), required=("cost", "tests"))
             if name in known:
@@ -241,11 +240,11 @@ class ModelReader(Fields):
             for place in one.items["tests"].list:
                 self.one_of(place, known, "test")
             group = self.one_of(one.items["group"], groups, "group") if "group" in one.items else ""
+            found.append(Panel(name, self.amount(one.items["cost"]), names, group))
             try:
-                found.append(panel(name, self.amount(one.items["cost"]), [known[n] for n in names], group=group))
+                joint += len(found[-1].joint_test(known).outcomes)
             except ProblemError as error:
                 raise self.fault(error.message, one.items["tests"], code=error.code) from None
-            joint += len(found[-1].outcomes)
             if joint > MOST_JOINT:
                 raise self.fault(
                     f"{tree.label} may have {MOST_JOINT:,} joint outcomes in all; they have more",
@@ -278,7 +277,8 @@ class ModelReader(Fields):
             outcomes, likelihood = short_test(self, tree, hidden=hidden, positive=positive)
         else:
             outcomes, likelihood = self.likelihood(tree, hidden)
-        return Test(name, cost, outcomes, likelihood, repeat == "independent", group, after)
+        once = repeat == "once"
+        return Test(name, cost, outcomes, likelihood, not once, group, after, only_in_panels="cost" not in items)
 
     def likelihood(self, tree: Tree, hidden: Grouped) -> tuple[tuple[str, ...], Array]:
         """Outcomes and likelihood (S, O) of a test that gives them in full."""

@@ -71,7 +71,7 @@ def build(
         tests=tests,
         decisions=tuple(Decision(commit.name, commit.reward[fitted.diagnosis]) for commit in plan.commits),
         prior=fitted.prior / fitted.prior.sum(),
-        subtypes=dict.fromkeys(plan.states, names) if names else None,
+        partition=dict.fromkeys(plan.states, names) if names else None,
         about_diagnosis=bool(names) and choice.about == "diagnosis",
         unit=plan.unit,
         horizon=choice.horizon,

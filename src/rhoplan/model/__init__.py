@@ -1,1 +1,1 @@
-"""What a problem is: its records, its rules, and whether it keeps them."""
+"""Problems: hidden factors, actions, menus, beliefs, and their validation."""

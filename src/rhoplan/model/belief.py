@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from rhoplan.errors import EvidenceError, Field, MissingExtra, WrongKind, in_a_row
+from rhoplan.belief_math.transitions import Array
+from rhoplan.errors import EvidenceError, Field, MissingExtra, WrongKind
 from rhoplan.model.horizon import Left
-from rhoplan.model.pomdp import POMDP, ROW_SUM_TOLERANCE, Array, Factor, Observable
-from rhoplan.model.situation import Situation, available, branch, find_action, initial, observe
+from rhoplan.model.records import ROW_SUM_TOLERANCE, Factor, Observable
+from rhoplan.model.situation import Situation, available, branch, find_action, initial, observe, observe_all, some
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
+
+    from rhoplan.model.pomdp import POMDP
 
 MOST_SHOWN = 8
 """States of a factor that `str` lists."""
@@ -79,8 +82,8 @@ class Belief:
     def to_array(self) -> Array:
         """Probabilities (S,) in the order of `problem.states`; for one hidden factor only."""
         if len(self.problem.factors) > 1:
-            raise self._several()
-        return self.situation.beliefs[0].copy()
+            raise self._needs_factor("max and to_array need one hidden factor", ("belief",))
+        return self.situation.belief.copy()
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with the columns factor, state and probability."""
@@ -92,20 +95,14 @@ class Belief:
 
     def keys(self) -> tuple[str, ...]:
         """Names of the states; of the factors where there are several."""
-        several = len(self._distributions) > 1
-        return tuple(self._distributions if several else next(iter(self._distributions.values())))
+        return tuple(self._distributions if self._has_several else next(iter(self._distributions.values())))
 
     def __getitem__(self, name: str) -> Any:
-        if len(self._distributions) > 1:
-            if name not in self._distributions:
-                raise EvidenceError(
-                    f"'{self.problem.name}' has several hidden factors and none is '{name}'; write "
-                    f"belief[factor][state], where the factors are {_some(self._distributions)}",
-                    field=("belief", name),
-                )
-            return self._distributions[name]
-        (distribution,) = self._distributions.values()
-        return distribution[name]
+        if not self._has_several:
+            return next(iter(self._distributions.values()))[name]
+        if name not in self._distributions:
+            raise self._needs_factor(f"'{name}' is not a hidden factor", ("belief", name))
+        return self._distributions[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.keys())
@@ -114,8 +111,7 @@ class Belief:
         return len(self.keys())
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
-        found = self.to_array()
-        return found if dtype is None else found.astype(dtype)
+        return self.to_array().astype(float if dtype is None else dtype, copy=False)
 
     def __eq__(self, other: object) -> bool:
         return self._value == other._value if isinstance(other, Belief) else NotImplemented
@@ -124,21 +120,18 @@ class Belief:
         return hash(self._value)
 
     def __str__(self) -> str:
-        parts = [(name, _shown(distribution)) for name, distribution in self._distributions.items()]
-        return parts[0][1] if len(parts) == 1 else "; ".join(f"{name}: {text}" for name, text in parts)
+        shown = {name: _shown(distribution) for name, distribution in self._distributions.items()}
+        return "; ".join(f"{name}: {text}" if self._has_several else text for name, text in shown.items())
 
     def __repr__(self) -> str:
         return f"Belief({self})"
 
     def _repr_html_(self) -> str:
-        several = len(self._distributions) > 1
-        heads = (["factor"] if several else []) + ["state", "probability"]
-        rows = [
-            [escape(name) for name in ((factor, state) if several else (state,))] + [f"{share:.1%}"]
-            for factor, state, share in self._rows()
-        ]
-        body = "".join(f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows)
-        return f"<table><thead><tr><th>{'</th><th>'.join(heads)}</th></tr></thead><tbody>{body}</tbody></table>"
+        first = 0 if self._has_several else 1  # the name of the only factor is left out
+        rows = [(escape(factor), escape(state), f"{share:.1%}")[first:] for factor, state, share in self._rows()]
+        head = "".join(f"<th>{name}</th>" for name in ("factor", "state", "probability")[first:])
+        body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def _rows(self) -> list[tuple[str, str, float]]:
         return [(name, state, share) for name, held in self._distributions.items() for state, share in held.items()]
@@ -152,17 +145,19 @@ class Belief:
         }
 
     @property
+    def _has_several(self) -> bool:
+        return len(self._distributions) > 1
+
+    @property
     def _value(self) -> tuple[object, ...]:
         """What is equal for equal beliefs."""
-        held = [belief.tolist() for belief in self.situation.beliefs]
-        return names_of(self.problem), self.observable, tuple(map(tuple, held))
+        return names_of(self.problem), self.observable, tuple(tuple(held.tolist()) for held in self.situation.beliefs)
 
-    def _several(self) -> EvidenceError:
-        """The refusal of what needs one hidden factor."""
+    def _needs_factor(self, what: str, field: Field) -> EvidenceError:
         return EvidenceError(
-            f"max and to_array need one hidden factor, and '{self.problem.name}' has several; write belief[factor], "
-            f"where the factors are {_some(self._distributions)}",
-            field=("belief",),
+            f"{what}, and '{self.problem.name}' has several hidden factors; write belief[factor][state], where the "
+            f"factors are {some(self._distributions, MOST_SHOWN)}",
+            field=field,
         )
 
 
@@ -175,7 +170,7 @@ class BeliefBranch(NamedTuple):
 
 
 class _Distribution(dict[str, float]):
-    """Probabilities of the states of one factor. Where states are subtypes, a diagnosis is the sum of its subtypes."""
+    """Probabilities of the states of one factor. If states are subtypes, a diagnosis is the sum of its subtypes."""
 
     def __init__(self, factor: Factor, belief: Array) -> None:
         super().__init__(zip(factor.states, belief.tolist(), strict=True))
@@ -185,25 +180,16 @@ class _Distribution(dict[str, float]):
         factor = self._factor
         if name in factor.diagnoses:
             return float(factor.fold(self._belief)[factor.diagnoses.index(name)])
-        raise EvidenceError(f"there is no state '{name}'; there are {_some(factor.states)}", field=("belief", name))
-
-
-def initial_belief(problem: POMDP) -> Belief:
-    """The belief before any action: the prior of the problem."""
-    return Belief(problem, initial(problem))
+        known = some(factor.states, MOST_SHOWN)
+        raise EvidenceError(f"there is no state '{name}'; there are {known}", field=("belief", name))
 
 
 def make_belief(problem: POMDP, prior: Any = None, given: Evidence = ()) -> Belief:
     """The belief after `given`, starting from `prior`; see `POMDP.belief`."""
-    belief = initial_belief(problem)
+    start = initial(problem)
     if prior is not None:
-        belief = Belief(problem, Situation(problem.start, _beliefs(problem, prior, ("prior",))))
-    for place, pair in enumerate(_pairs(given)):
-        try:
-            belief = belief.update(*pair)
-        except EvidenceError as error:
-            raise error.within("given", place) from None
-    return belief
+        start = Situation(problem.start, _beliefs(problem, prior, ("prior",)))
+    return Belief(problem, observe_all(problem, _pairs(given), start=start))
 
 
 def as_belief(problem: POMDP, value: Any) -> Belief:
@@ -238,16 +224,15 @@ def names_of(problem: POMDP) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 
 def _beliefs(problem: POMDP, value: Any, field: Field) -> tuple[Array, ...]:
-    """Probabilities (S,) of each factor of `problem`, where `value` does not name a factor those of the prior."""
-    if len(problem.factors) == 1 and not problem.factors[0].joins:
-        return (_probabilities(problem.factors[0], value, field),)
+    """Probabilities (S,) of each factor; the prior of those that `value`, a mapping, does not name."""
     named = {factor.name: factor for factor in problem.factors}
+    only = problem.factors[0] if len(named) == 1 else None
+    if only and not (only.joins and isinstance(value, Mapping)):
+        return (_probabilities(only, value, field),)
     if not isinstance(value, Mapping):
-        if len(named) == 1:  # a joint distribution of all factors
-            return (_probabilities(problem.factors[0], value, field),)
         raise WrongKind(
-            f"the {field[0]} of a problem with several hidden factors must be a mapping of {_some(named)} to "
-            f"probabilities; it is {shortened(value)}",
+            f"the {field[0]} of a problem with several hidden factors must be a mapping of {some(named, MOST_SHOWN)} "
+            f"to probabilities; it is {shortened(value)}",
             field=field,
         )
     for name in value:
@@ -255,7 +240,7 @@ def _beliefs(problem: POMDP, value: Any, field: Field) -> tuple[Array, ...]:
             joint = next((one for one in named for part in named[one].joins if part.name == name), None)
             why = "" if joint is None else f": '{name}' has a joint distribution with others, give that of '{joint}'"
             raise EvidenceError(
-                f"the {field[0]} names the factor '{name}', which is not one of {_some(named)}{why}",
+                f"the {field[0]} names the factor '{name}', which is not one of {some(named, MOST_SHOWN)}{why}",
                 field=(*field, str(name)),
             )
     return tuple(
@@ -267,29 +252,27 @@ def _beliefs(problem: POMDP, value: Any, field: Field) -> tuple[Array, ...]:
 def _probabilities(factor: Factor, value: Any, field: Field) -> Array:
     """The distribution (S,) of one factor that `value` gives."""
     what = "the " + " of ".join(f"'{one}'" if place else str(one) for place, one in enumerate(field))
-    by_diagnosis = False
+    names, known = factor.states, some(factor.states, MOST_SHOWN)
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in factor.states]
-        by_diagnosis = bool(unknown) and all(name in factor.diagnoses for name in value)
-        if unknown and not by_diagnosis:
+        if unknown and all(name in factor.diagnoses for name in value):
+            names, unknown = factor.diagnoses, []
+        if unknown:
             raise EvidenceError(
-                f"{what} names the state '{unknown[0]}', which is not one of {_some(factor.states)}",
-                field=(*field, str(unknown[0])),
+                f"{what} names the state '{unknown[0]}', which is not one of {known}", field=(*field, str(unknown[0]))
             )
-        value = [value.get(name, 0.0) for name in (factor.diagnoses if by_diagnosis else factor.states)]
-    size = len(factor.diagnoses if by_diagnosis else factor.states)
+        value = [value.get(name, 0.0) for name in names]
     try:
         found = np.array(value, dtype=float)
     except (TypeError, ValueError):
         raise WrongKind(
-            f"{what} must be an array of {size} probabilities or a mapping of states to probabilities; it is "
+            f"{what} must be an array of {len(names)} probabilities or a mapping of states to probabilities; it is "
             f"{shortened(value)}",
             field=field,
         ) from None
-    if found.shape != (size,):
+    if found.shape != (len(names),):
         raise EvidenceError(
-            f"{what} must have {size} probabilities, one for each of {_some(factor.states)}; it has the shape "
-            f"{found.shape}",
+            f"{what} must have {len(names)} probabilities, one for each of {known}; it has the shape {found.shape}",
             field=field,
         )
     if not (np.isfinite(found).all() and (found >= 0).all()):
@@ -298,34 +281,28 @@ def _probabilities(factor: Factor, value: Any, field: Field) -> Array:
     total = float(found.sum())
     if abs(total - 1) > SUM_TOLERANCE:
         raise EvidenceError(
-            f"{what} must have probabilities that sum to 1; they sum to {total:.10g}: give one for each of "
-            f"{_some(factor.states)}",
+            f"{what} must have probabilities that sum to 1; they sum to {total:.10g}: give one for each of {known}",
             field=field,
         )
     if abs(total - 1) > ROW_SUM_TOLERANCE:
         found /= total
-    return factor.spread(found) if by_diagnosis else found
+    return found if names is factor.states else factor.spread(found)
 
 
 def _pairs(given: Evidence) -> list[tuple[str, str]]:
     """`given` as pairs of action and observation."""
-    wrong = None
-    found = list(given.items() if isinstance(given, Mapping) else given) if isinstance(given, Iterable) else None
-    if found is None or isinstance(given, str):
-        wrong = given
-    else:
-        wrong = next((one for one in found if isinstance(one, str) or not _is_pair(one)), None)
-    if wrong is not None:
-        raise WrongKind(
-            'given must be pairs of action and observation, such as [("listen", "hear-left")], or a mapping; it has '
-            f"{shortened(wrong)}",
-            field=("given",),
-        )
-    return [(str(action), str(observation)) for action, observation in found or ()]
-
-
-def _is_pair(one: object) -> bool:
-    return isinstance(one, tuple | list) and len(one) == 2
+    wrong: object = given
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        pairs: list[Any] = list(given.items() if isinstance(given, Mapping) else given)
+        unfit = [one for one in pairs if not (isinstance(one, tuple | list) and len(one) == 2)]
+        if not unfit:
+            return [(str(action), str(observation)) for action, observation in pairs]
+        wrong = unfit[0]
+    raise WrongKind(
+        'given must be pairs of action and observation, such as [("listen", "hear-left")], or a mapping; it has '
+        f"{shortened(wrong)}",
+        field=("given",),
+    )
 
 
 def _shown(distribution: Mapping[str, float]) -> str:
@@ -335,10 +312,3 @@ def _shown(distribution: Mapping[str, float]) -> str:
         names = sorted(names, key=lambda name: -distribution[name])[:MOST_SHOWN]
     more = f", {len(distribution) - len(names):,} more" if len(distribution) > len(names) else ""
     return ", ".join(f"{name} {distribution[name]:.1%}" for name in names) + more
-
-
-def _some(names: Iterable[str]) -> str:
-    """The first few of `names`, and how many more there are."""
-    known = list(names)
-    more = f" and {len(known) - MOST_SHOWN:,} more" if len(known) > MOST_SHOWN else ""
-    return in_a_row(known[:MOST_SHOWN]) + more

@@ -1,11 +1,11 @@
-"""Diagnostic problems: tests that leave one hidden state as it is, then one terminal decision (commit).
+"""Diagnostic problems: tests that leave one hidden state as it is, then one final decision.
 
-Users write tests and commits; `FlatMenu` derives actions from them and applies the rules: set-up prices of groups,
-prerequisites, panels, the cap on the number of tests and the budget. A panel runs several tests at once, for one price;
+Users write tests and decisions; `FlatMenu` derives the actions and applies the rules: first prices of groups,
+prerequisites, panels, the cap on the number of tests and the budget. A panel runs several tests at once for one price;
 given the state, their results are independent. States may be subtypes of a diagnosis: tests may distinguish them, while
-decisions concern the diagnosis. A subtype's state is called `disease (silent)`.
+decisions concern the diagnosis. The state of a subtype is called `disease (silent)`.
 
-Shapes: S hidden states, D diagnoses, O outcomes, E commits.
+Shapes: S hidden states, D diagnoses, O outcomes, E decisions.
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from rhoplan.errors import ProblemError
+from rhoplan.errors import ProblemError, require
 from rhoplan.model.limits import LARGEST_REWARD
-from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Ids, subtype
+from rhoplan.model.pomdp import POMDP
+from rhoplan.model.records import END, Action, Array, CachedMenu, Factor, Ids, Observable, convert, floats, subtype
 from rhoplan.model.validate import check_problem
 
 MOST_OUTCOMES = 256
@@ -31,10 +33,13 @@ MOST_OUTCOMES = 256
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """A test of a flat problem: what it costs (positive) and P(outcome | state), shape (S, O).
+    """A test: what it costs (not negative) and P(outcome | state), shape (S, O). Lists are fine.
 
-    group: tests of one group share a price that the first of them adds (see FlatMenu). after: tests to run before it.
-    parts: of a panel, the tests that it runs (see `panel`).
+    repeatable: whether it can be run again, with results that are independent given the state.
+    group: the first test of a group adds the first price of the group (see `DiagnosticProblem`).
+    after: names of tests that must be run before it.
+    only_in_panels: whether it is available in panels only; then its cost does not count.
+    parts: the names of the tests of a panel; `DiagnosticProblem` makes such tests from `panels`.
     """
 
     __test__ = False  # keeps test collectors away from a class of this name
@@ -47,21 +52,75 @@ class Test:
     group: str = ""
     after: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    only_in_panels: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.after, str):
+            object.__setattr__(self, "after", (self.after,))
+        convert(self, ("tests", self.name), arrays=("likelihood",), tuples=("outcomes", "after", "parts"))
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A final decision of a flat problem: its reward in each state, shape (S,)."""
+    """A final decision: its reward in each state, shape (S,)."""
 
     name: str
     reward: Array
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reward", floats(self.reward, f"reward of '{self.name}'", ("commits", self.name)))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Tests that are run together for one price: `Panel("blood", cost=12, tests=["crp", "troponin"])`.
+
+    Its outcomes are called `crp high and troponin normal`. It can be repeated if all of its tests can, and must be run
+    after the tests that these must be run after. It is not available after one of its tests that may run only once.
+    """
+
+    name: str
+    cost: float
+    tests: tuple[str, ...]
+    group: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tests", tuple(self.tests))
+
+    def joint_test(self, known: Mapping[str, Test]) -> Test:
+        """The test that runs all tests of the panel; `known`: the tests of the problem by name."""
+        place, name = ("panels", self.name), self.name
+        message = f"panel '{name}' must have at least two tests; it has {len(self.tests)}"
+        require(len(self.tests) >= 2, message, place, code="panel-size")
+        for other in self.tests:
+            message = f"panel '{name}' must have tests of the problem; '{other}' is none"
+            require(other in known, message, (*place, "tests"), code="unknown-test")
+        tests = [known[other] for other in self.tests]
+        sizes = {test.likelihood.shape[:-1] for test in tests}
+        message = f"likelihoods of the tests of panel '{name}' must have one row per state"
+        require([len(size) for size in sizes] == [1], message, (*place, "tests"), code="likelihood-shape")
+        count = math.prod(len(test.outcomes) for test in tests)
+        found = f"its tests have {count:,}: leave some out, or give them fewer outcomes"
+        message = f"panel '{name}' must have at most {MOST_OUTCOMES} joint outcomes; {found}"
+        require(count <= MOST_OUTCOMES, message, (*place, "tests"), code="panel-size")
+        seen = product(*([f"{test.name} {outcome}" for outcome in test.outcomes] for test in tests))
+        return Test(
+            name,
+            self.cost,
+            tuple(" and ".join(outcomes) for outcomes in seen),
+            _joint(tests),
+            all(test.repeatable for test in tests),
+            self.group,
+            tuple(dict.fromkeys(other for test in tests for other in test.after if other not in self.tests)),
+            self.tests,
+        )
+
 
 class Done(NamedTuple):
-    """The visible state of an observe-then-commit problem: what has been done that bears on what may still be done.
+    """The observable state of a diagnostic problem: what has been done that bears on what may still be done.
 
     run: tests that may not be run again or that others wait for. paid: groups whose first price is paid. tests, spent:
-    how many were run and what they cost in minor units, counted only where there is a cap on it.
+    how many were run and what they cost in minor units, counted only if there is a cap on it.
     """
 
     run: frozenset[str] = frozenset()
@@ -72,12 +131,10 @@ class Done(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FlatMenu(CachedMenu):
-    """Menu of an observe-then-commit problem.
+    """Menu of a diagnostic problem; the observable state is a `Done`.
 
-    The visible state is a `Done`. first_prices: what the first test of a group adds to its cost. most_tests, budget:
-    caps, None for no cap. parts: tests that are to be had in panels only. Whoever has run a panel has run its tests; a
-    panel is not offered once one of its tests was run that may run only once.
-
+    first_prices: what the first test of a group adds to its cost. most_tests, budget: caps, None for no cap. parts:
+    tests that are available in panels only. Running a panel counts as running its tests.
     minor_units: how many of them are one unit, a power of ten. All prices are whole numbers of minor units (cents), so
     that sums meet a budget exactly as decimals do. It is at least what the decimals of the prices need.
     """
@@ -108,22 +165,61 @@ class FlatMenu(CachedMenu):
         return dict(self.first_prices), self.most_tests, self.budget, ordered, panels
 
     def without(self, names: Collection[str]) -> FlatMenu:
-        """This menu with some tests left out, panels that have one of them, and groups that are empty then.
+        """This menu without some tests, the panels that have one of them, and groups that are empty then.
 
-        A test that waits for one of them stays: it may be run where the other one was run before.
+        A test that must be run after one of them stays: it is available if the other one was run before.
         """
         tests = tuple(test for test in self.tests if not {test.name, *test.parts} & set(names))
         prices = {group: price for group, price in self.first_prices.items() if any(t.group == group for t in tests)}
         return replace(self, tests=tests, first_prices=prices)  # with the same minor units, which `Done` counts
 
+    # -- actions ------------------------------------------------------------------------------------------------------
+
     def build(self, observable: Any) -> tuple[Action, ...]:
-        return (
-            *(self._test(test, observable) for test in self.tests if self.allowed(test, observable)),
-            *self._commits,
-        )
+        """The tests that may be run after `observable`, then the decisions."""
+        return self._actions([test for test in self.tests if self.allowed(test, observable)], observable)
+
+    def whatever(self, done: Done) -> tuple[Action, ...]:
+        """All tests at their prices after `done`, whether they may be run then or not; and all decisions."""
+        return self._actions(self.tests, done)
+
+    @property
+    def everything(self) -> tuple[Action, ...]:
+        """All tests at their prices at the start, and all decisions."""
+        return self.whatever(Done())
+
+    def _actions(self, tests: Iterable[Test], done: Done) -> tuple[Action, ...]:
+        return *(self._test(test, done) for test in tests), *self._commits
+
+    def _test(self, test: Test, done: Done) -> Action:
+        cost = np.full(test.likelihood.shape[0], -self.price(test, done))
+        return Action(test.name, cost, test.likelihood, test.outcomes, (self.after(test, done),) * len(test.outcomes))
+
+    @cached_property
+    def _commits(self) -> tuple[Action, ...]:
+        one = np.ones((len(self.commits[0].reward), 1))
+        return tuple(Action(c.name, c.reward, one, ("done",), (END,)) for c in self.commits)
+
+    @cached_property
+    def payoff(self) -> Array:
+        """Reward (E, S) of each decision in each state."""
+        return np.stack([commit.reward for commit in self.commits])
+
+    @cached_property
+    def right(self) -> Array:
+        """1 where a decision (row) is a best one for the state (column), else 0: what counts as success."""
+        return best_commits(self.payoff)
+
+    @cached_property
+    def gains(self) -> Array:
+        """The largest reward (S,) of a decision in each state, at least 0."""
+        best: Array = np.maximum(self.payoff.max(axis=0), 0.0)
+        return best
+
+    # -- rules --------------------------------------------------------------------------------------------------------
 
     def allowed(self, test: Test, done: Done) -> bool:
-        """Whether `test` may be run when `done` is what has been done."""
+        """Whether `test` may be run after `done`."""
         return (
             (test.repeatable or test.name not in done.run)
             and not (test.parts and self._once & done.run & set(test.parts))
@@ -132,78 +228,18 @@ class FlatMenu(CachedMenu):
             and done.spent + self._price(test, done) <= self._most_spent
         )
 
-    def price(self, test: Test, done: Done) -> float:
-        """What running `test` costs now."""
-        return self._price(test, done) / self.minor_units
-
-    def spent(self, done: Done) -> float:
-        """What was spent when `done` was done, in the model's unit; counted only where there is a cap on it."""
-        return done.spent / self.minor_units
-
-    def in_minor_units(self, price: float) -> int:
-        """A price as a whole number of minor units; exact for the prices of this menu and their sums."""
-        return round(Decimal(repr(float(price))) * self.minor_units)
-
-    def _price(self, test: Test, done: Done) -> int:
-        """What running `test` costs now, in minor units."""
-        return self._costs[test.name] + (self._first_costs.get(test.group, 0) if test.group not in done.paid else 0)
-
-    @cached_property
-    def _most_spent(self) -> float:
-        limited = self.budget is not None and math.isfinite(self.budget)
-        return self.in_minor_units(self.budget or 0.0) if limited else math.inf
-
-    @cached_property
-    def _costs(self) -> dict[str, int]:
-        return {test.name: self.in_minor_units(test.cost) for test in self.tests}
-
-    @cached_property
-    def _first_costs(self) -> dict[str, int]:
-        return {group: self.in_minor_units(price) for group, price in self.first_prices.items()}
-
-    @property
-    def everything(self) -> tuple[Action, ...]:
-        """All tests, whether they may be run at first or not, and all commits."""
-        return self.whatever(Done())
-
-    def whatever(self, done: Done) -> tuple[Action, ...]:
-        """All tests, at the prices they have when `done` was done, whether they may be run then or not; and commits."""
-        return (*(self._test(test, done) for test in self.tests), *self._commits)
-
-    @cached_property
-    def payoff(self) -> Array:
-        """Reward (E, S) of each commit in each state."""
-        return np.stack([commit.reward for commit in self.commits])
-
-    @cached_property
-    def right(self) -> Array:
-        """1 where a commit (row) is a best one for the state (column), else 0: what counts as success."""
-        return best_commits(self.payoff)
-
-    @cached_property
-    def gains(self) -> Array:
-        """The most (S,) that committing can gain in each state: what is lost there counts as nothing."""
-        best: Array = np.maximum(self.payoff.max(axis=0), 0.0)
-        return best
-
-    @cached_property
-    def _commits(self) -> tuple[Action, ...]:
-        one = np.ones((len(self.commits[0].reward), 1))
-        return tuple(Action(c.name, c.reward, one, ("done",), (END,)) for c in self.commits)
-
-    @cached_property
-    def _remembered(self) -> frozenset[str]:
-        """Tests whose having been run bears on what may be run."""
-        return self._once.union(*(test.after for test in self.tests))
-
-    @cached_property
-    def _once(self) -> frozenset[str]:
-        """Tests that may run only once; panels have run where one of these in them has."""
-        return frozenset(test.name for test in (*self.tests, *self.parts) if not test.repeatable and not test.parts)
-
-    def _test(self, test: Test, done: Done) -> Action:
-        cost = np.full(test.likelihood.shape[0], -self.price(test, done))
-        return Action(test.name, cost, test.likelihood, test.outcomes, (self.after(test, done),) * len(test.outcomes))
+    def why_not(self, test: Test, observable: Observable, problem: str, unit: str) -> str:
+        """Why `test` may not be run after `observable`, a `Done`; `problem`, `unit`: name and unit of the problem."""
+        assert isinstance(observable, Done)
+        if not test.repeatable and test.name in observable.run:
+            return f"test '{test.name}' may run only once and has been run already"
+        if taken := [part for part in test.parts if part in observable.run and not test.repeatable]:
+            return f"panel '{test.name}' is not to be had any more: {', '.join(taken)} has been run already"
+        if waits := [other for other in test.after if other not in observable.run]:
+            return f"test '{test.name}' may run only after {', '.join(waits)}"
+        full = self.most_tests is not None and observable.tests >= self.most_tests
+        cap = f"at most {self.most_tests} tests" if full else f"a budget of {self.budget:,.15g} {unit}"
+        return f"test '{test.name}' is beyond the cap: '{problem}' allows {cap}"
 
     def after(self, test: Test, done: Done) -> Done:
         """What has been done once `test` is run too."""
@@ -214,17 +250,84 @@ class FlatMenu(CachedMenu):
             done.spent + (self._price(test, done) if self.budget is not None else 0),
         )
 
+    @cached_property
+    def _once(self) -> frozenset[str]:
+        """Tests that may run only once; panels have run where one of these in them has."""
+        return frozenset(test.name for test in (*self.tests, *self.parts) if not test.repeatable and not test.parts)
+
+    @cached_property
+    def _remembered(self) -> frozenset[str]:
+        """Tests whose having been run bears on what may be run."""
+        return self._once.union(*(test.after for test in self.tests))
+
+    # -- prices -------------------------------------------------------------------------------------------------------
+
+    def price(self, test: Test, done: Done) -> float:
+        """What running `test` costs after `done`."""
+        return self._price(test, done) / self.minor_units
+
+    def spent(self, done: Done) -> float:
+        """What was spent up to `done`, in the problem's unit; counted only if there is a cap on it."""
+        return done.spent / self.minor_units
+
+    def in_minor_units(self, price: float) -> int:
+        """A price as a whole number of minor units; exact for the prices of this menu and their sums."""
+        return round(Decimal(repr(float(price))) * self.minor_units)
+
+    def _price(self, test: Test, done: Done) -> int:
+        costs, first = self._costs
+        return costs[test.name] + (0 if test.group in done.paid else first.get(test.group, 0))
+
+    @cached_property
+    def _costs(self) -> tuple[dict[str, int], dict[str, int]]:
+        """In minor units: the cost of each test, and the first price of each group."""
+        costs = {test.name: self.in_minor_units(test.cost) for test in self.tests}
+        return costs, {group: self.in_minor_units(price) for group, price in self.first_prices.items()}
+
+    @cached_property
+    def _most_spent(self) -> float:
+        limited = self.budget is not None and math.isfinite(self.budget)
+        return self.in_minor_units(self.budget or 0.0) if limited else math.inf
+
+    def check(self, name: str) -> None:
+        """Raise ProblemError unless prices, groups, orders and caps make sense. name: that of the problem."""
+        require(self.commits, f"'{name}' must have at least one commit", ("commits",), code="no-decisions")
+        tests = {test.name: test for test in self.tests}
+        known = tests.keys() | {test.name for test in self.parts}
+        for test in self.tests:
+            place, cost = ("tests", test.name), f"cost of test '{test.name}'"
+            message = f"{cost} must be a number of at most {LARGEST_REWARD:g}; it is {test.cost:g}"
+            require(abs(test.cost) <= LARGEST_REWARD, message, (*place, "cost"), code="number-range")
+            message = f"{cost} must not be negative; it is {test.cost:g}"
+            require(test.cost >= 0, message, (*place, "cost"), code="negative-number")
+            for other in test.after:
+                message = f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none"
+                require(other in known and other != test.name, message, (*place, "after"), code="unknown-test")
+        if waiting := sorted(tests.keys() - _possible(self.tests)):
+            message = f"tests of '{name}' wait for one another and can never run: {', '.join(waiting[:8])}"
+            raise ProblemError(message, field=("tests", waiting[0], "after"), code="test-order-cycle")
+        groups = {test.group for test in self.tests}
+        for group, price in self.first_prices.items():
+            message = f"first price of group '{group}' must be a number of at least 0; it is {price:g}"
+            require(0 <= price <= LARGEST_REWARD, message, ("groups", group, "first"), code="number-range")
+            message = f"group '{group}' of '{name}' has a price but no test"
+            require(group in groups, message, ("groups", group), code="empty-group")
+        message = f"the cap on tests must be at least 0; it is {self.most_tests}"
+        require((self.most_tests or 0) >= 0, message, ("cap", "tests"), code="number-range")
+        message = f"the budget must be a number of at least 0; it is {self.budget}"
+        require(0 <= (self.budget or 0) <= LARGEST_REWARD, message, ("cap", "spend"), code="number-range")
+
 
 @dataclass(frozen=True, eq=False)
 class Grouped:
-    """Diagnoses in their order, and the subtypes of those that have some."""
+    """A partition of hidden states: diagnoses in their order, and the subtypes of those that have some."""
 
     diagnoses: tuple[str, ...]
     subtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @staticmethod
     def of(factor: Factor) -> Grouped:
-        """How the states of `factor` are grouped."""
+        """The partition of the states of `factor`."""
         found: dict[str, tuple[str, ...]] = {}
         for state, diagnosis in zip(factor.states, factor.diagnosis_of, strict=bool(factor.diagnosis_of)):
             if name := subtype(state, diagnosis):
@@ -242,18 +345,18 @@ class Grouped:
 
     @property
     def diagnosis_of(self) -> tuple[str, ...]:
-        """The diagnosis of each state; empty where there are no subtypes."""
+        """The diagnosis of each state; empty if there are no subtypes."""
         return tuple(self.diagnoses[group] for group in self.groups) if self.subtypes else ()
 
     @cached_property
     def groups(self) -> Ids:
-        """The place (S,) of each state's diagnosis."""
+        """The position (S,) of each state's diagnosis in `diagnoses`."""
         counts = [len(self.subtypes.get(diagnosis, ("",))) for diagnosis in self.diagnoses]
         return np.repeat(np.arange(len(counts)), counts)
 
     @cached_property
     def places(self) -> dict[str, slice]:
-        """Where the states of each diagnosis stand."""
+        """The positions of the states of each diagnosis."""
         ends = np.cumsum(np.bincount(self.groups, minlength=len(self.diagnoses))).tolist()
         return {name: slice(*ends) for name, ends in zip(self.diagnoses, pairwise([0, *ends]), strict=True)}
 
@@ -264,42 +367,64 @@ class Grouped:
 
 
 def DiagnosticProblem(
-    states: tuple[str, ...],
-    prior: Array | None = None,
-    tests: tuple[Test, ...] = (),
-    decisions: tuple[Decision, ...] = (),
+    states: Sequence[str],
+    prior: ArrayLike | Mapping[str, float] | None = None,
+    tests: Iterable[Test] = (),
+    decisions: Iterable[Decision] | Mapping[str, ArrayLike] = (),
     *,
-    name: str = "problem",
-    subtypes: Mapping[str, tuple[str, ...]] | None = None,
-    about_diagnosis: bool = False,
-    price: float | None = None,
-    unit: str = "points",
-    horizon: int = 3,
-    note: str = "",
-    spec: str = "",
-    details: dict[str, Any] | None = None,
+    panels: Iterable[Panel] = (),
     groups: Mapping[str, float] | None = None,
     max_tests: int | None = None,
     budget: float | None = None,
-    parts: tuple[Test, ...] = (),
+    partition: Mapping[str, Sequence[str]] | None = None,
+    about_diagnosis: bool = False,
+    name: str = "problem",
+    unit: str = "points",
+    horizon: int = 3,
+    price: float | None = None,
+    note: str = "",
+    spec: str = "",
+    details: dict[str, Any] | None = None,
 ) -> POMDP:
-    """A checked flat problem: tests that leave the hidden state alone, then one commit. Uniform prior by default.
+    """A problem of tests, which leave the hidden state as it is, and one final decision.
 
-    subtypes: those of each of `states` that has some. Then `states` are diagnoses, and the rows of likelihoods, prior
-    and rewards belong to the states that `Grouped` makes of both, in its order. about_diagnosis: whether information is
-    about those of `states`, not about subtypes. price: what a nat of it is worth, where the model says so. parts: tests
-    that are to be had in panels only (see `panel`).
+    Parameters
+    ----------
+    states
+        Names of the hidden states; if there is a `partition`, of the diagnoses.
+    prior
+        One probability per hidden state, or a mapping of names to probabilities, in which a diagnosis stands for equal
+        probabilities of its subtypes and missing names have probability 0. Uniform by default.
+    tests, panels
+        The tests, and tests that are run together for one price. Their names are the names of the actions.
+    decisions
+        `Decision` records, or a mapping of names to rewards, one for each hidden state.
+    groups
+        What the first test of each group that is run adds to its cost, by group.
+    max_tests, budget
+        The most tests that may be run, and the most that they may cost together. None: no limit.
+    partition
+        The subtypes of each diagnosis that has some: `{"disease": ["typical", "silent"]}` replaces the state `disease`
+        by the hidden states `disease (typical)` and `disease (silent)`, in this order.
+    about_diagnosis
+        Whether information is about the diagnoses; otherwise it is about the hidden states.
+    horizon, price
+        Default depth of the look-ahead, and the value of a nat of information, if the problem has one.
     """
-    if not decisions:
-        raise ProblemError(f"'{name}' must have at least one commit", field=("commits",), code="no-decisions")
-    menu = FlatMenu(tuple(tests), tuple(decisions), groups or {}, max_tests, budget, tuple(parts))
-    _check_rules(name, menu)
-    grouped = Grouped(tuple(states), _known_subtypes(name, tuple(states), subtypes or {}))
-    hidden = grouped.states
-    belief = np.full(len(hidden), 1.0 / max(len(hidden), 1)) if prior is None else np.asarray(prior, dtype=float)
+    grouped = Grouped(tuple(states), _subtypes(name, tuple(states), partition or {}))
+    tests = tuple(tests)
+    known = {test.name: test for test in tests}
+    alone = tuple(test for test in tests if not test.only_in_panels)
+    joint = tuple(panel.joint_test(known) for panel in panels)
+    if isinstance(decisions, Mapping):
+        decisions = [Decision(key, reward) for key, reward in decisions.items()]  # type: ignore[arg-type]
+    parts = tuple(test for test in tests if test.only_in_panels)
+    menu = FlatMenu((*alone, *joint), tuple(decisions), groups or {}, max_tests, budget, parts)
+    belief = _prior(name, grouped, prior)
+    factor = Factor("state", grouped.states, belief, diagnosis_of=grouped.diagnosis_of, about_diagnosis=about_diagnosis)
     problem = POMDP(
-        name=name,
-        factors=(Factor("state", hidden, belief, diagnosis_of=grouped.diagnosis_of, about_diagnosis=about_diagnosis),),
+        name,
+        (factor,),
         start=Done(),
         menu=menu,
         unit=unit,
@@ -313,42 +438,8 @@ def DiagnosticProblem(
     return problem
 
 
-def panel(name: str, cost: float, tests: Sequence[Test], *, group: str = "") -> Test:
-    """The test that runs all of `tests` at once; an outcome is called `crp high and troponin normal`.
-
-    It can be repeated where all of them can, and waits for what they wait for.
-    """
-    if len(tests) < 2:
-        raise ProblemError(
-            f"panel '{name}' must have at least two tests; it has {len(tests)}",
-            field=("panels", name),
-            code="panel-size",
-        )
-    count = int(np.prod([len(test.outcomes) for test in tests], dtype=float))
-    if count > MOST_OUTCOMES:
-        raise ProblemError(
-            f"panel '{name}' must have at most {MOST_OUTCOMES} joint outcomes; its tests have {count:,}: leave some "
-            "out, or give them fewer outcomes",
-            field=("panels", name, "tests"),
-            code="panel-size",
-        )
-    names = tuple(test.name for test in tests)
-    return Test(
-        name,
-        cost,
-        tuple(
-            " and ".join(f"{n} {o}" for n, o in zip(names, seen, strict=True)) for seen in product(*_outcomes(tests))
-        ),
-        _joint(tests),
-        all(test.repeatable for test in tests),
-        group,
-        tuple(dict.fromkeys(other for test in tests for other in test.after if other not in names)),
-        names,
-    )
-
-
 def with_panels(tests: Iterable[Test], parts: Iterable[Test]) -> tuple[Test, ...]:
-    """`tests`, the likelihood of each panel made anew from those of its tests; parts: tests that are in panels only."""
+    """`tests`, with the likelihood of each panel computed from those of its tests. parts: tests in panels only."""
     tests = tuple(tests)
     known = {test.name: test for test in (*tests, *parts)}
     return tuple(
@@ -356,93 +447,46 @@ def with_panels(tests: Iterable[Test], parts: Iterable[Test]) -> tuple[Test, ...
     )
 
 
-def _outcomes(tests: Sequence[Test]) -> list[tuple[str, ...]]:
-    return [test.outcomes for test in tests]
+def best_commits(rewards: Array) -> Array:
+    """1 where a decision (row) is a best one for the state (column), else 0; rounding errors do not count."""
+    top = rewards.max(axis=0)
+    best: Array = (rewards >= top - 1e-12 * np.abs(np.where(np.isfinite(top), top, 0.0))).astype(float)
+    return best
 
 
 def _joint(tests: Sequence[Test]) -> Array:
-    """The chance (S, O1 * O2 * ...) of each joint outcome, the last test varying fastest."""
-    joint: Array = tests[0].likelihood
-    for test in tests[1:]:
-        joint = (joint[:, :, None] * test.likelihood[:, None, :]).reshape(len(joint), -1)
-    return joint
+    """The probability (S, O1 * O2 * ...) of each joint outcome, the last test varying fastest."""
+    rows = [test.likelihood for test in tests]
+    return reduce(lambda joint, own: (joint[:, :, None] * own[:, None, :]).reshape(len(joint), -1), rows)
 
 
-def _known_subtypes(
-    name: str, diagnoses: tuple[str, ...], subtypes: Mapping[str, tuple[str, ...]]
+def _subtypes(
+    name: str, diagnoses: tuple[str, ...], partition: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """`subtypes`, if they are some, of states that exist."""
     known = set(diagnoses)
-    for diagnosis, names in subtypes.items():
-        if diagnosis not in known or not names or not all(names):
-            raise ProblemError(
-                f"subtypes of '{name}' must be names, at least one, for a state of {', '.join(diagnoses)}; "
-                f"'{diagnosis}' has {', '.join(names) or 'none'}",
-                field=("subtypes", diagnosis),
-                code="subtype-name",
-            )
-    return {diagnosis: tuple(names) for diagnosis, names in subtypes.items()}
+    for diagnosis, names in partition.items():
+        rule = f"subtypes of '{name}' must be names, at least one, for a state of {', '.join(diagnoses)}"
+        message = f"{rule}; '{diagnosis}' has {', '.join(names) or 'none'}"
+        sound = diagnosis in known and names and all(names)
+        require(sound, message, ("subtypes", diagnosis), code="subtype-name")
+    return {diagnosis: tuple(names) for diagnosis, names in partition.items()}
 
 
-def _check_rules(name: str, menu: FlatMenu) -> None:
-    """Raise ProblemError unless groups, orders and caps make sense."""
-    tests = {test.name: test for test in menu.tests}
-    known = tests | {test.name: test for test in menu.parts}
-    for test in menu.tests:
-        if not abs(test.cost) <= LARGEST_REWARD:
-            raise ProblemError(
-                f"cost of test '{test.name}' must be a number of at most {LARGEST_REWARD:g}; it is {test.cost:g}",
-                field=("tests", test.name, "cost"),
-                code="number-range",
-            )
-        if test.cost < 0:
-            raise ProblemError(
-                f"cost of test '{test.name}' must not be negative; it is {test.cost:g}",
-                field=("tests", test.name, "cost"),
-                code="negative-number",
-            )
-        for other in test.parts:
-            if other not in known or known[other].parts:
-                raise ProblemError(
-                    f"panel '{test.name}' of '{name}' must have tests of the model; '{other}' is none",
-                    field=("panels", test.name, "tests"),
-                    code="unknown-test",
-                )
-        for other in test.after:
-            if other not in known or other == test.name:
-                raise ProblemError(
-                    f"test '{test.name}' of '{name}' may run after other tests only; '{other}' is none",
-                    field=("tests", test.name, "after"),
-                    code="unknown-test",
-                )
-    if waiting := sorted(set(tests) - _possible(menu.tests)):
-        raise ProblemError(
-            f"tests of '{name}' wait for one another and can never run: {', '.join(waiting[:8])}",
-            field=("tests", waiting[0], "after"),
-            code="test-order-cycle",
-        )
-    groups = {test.group for test in menu.tests}
-    for group, price in menu.first_prices.items():
-        if not 0 <= price <= LARGEST_REWARD:
-            raise ProblemError(
-                f"first price of group '{group}' must be a number of at least 0; it is {price:g}",
-                field=("groups", group, "first"),
-                code="number-range",
-            )
-        if group not in groups:
-            raise ProblemError(
-                f"group '{group}' of '{name}' has a price but no test", field=("groups", group), code="empty-group"
-            )
-    if menu.most_tests is not None and menu.most_tests < 0:
-        raise ProblemError(
-            f"the cap on tests must be at least 0; it is {menu.most_tests}", field=("cap", "tests"), code="number-range"
-        )
-    if menu.budget is not None and not 0 <= menu.budget <= LARGEST_REWARD:
-        raise ProblemError(
-            f"the budget must be a number of at least 0; it is {menu.budget:g}",
-            field=("cap", "spend"),
-            code="number-range",
-        )
+def _prior(name: str, grouped: Grouped, prior: ArrayLike | Mapping[str, float] | None) -> Array:
+    """The prior (S,) of the hidden states."""
+    size = len(grouped.states)
+    if prior is None:
+        return np.full(size, 1.0 / max(size, 1))
+    if not isinstance(prior, Mapping):
+        given: Array = floats(prior, f"prior of '{name}'", ("prior",))
+        return given
+    places = {state: slice(place, place + 1) for place, state in enumerate(grouped.states)} | grouped.places
+    belief = np.zeros(size)
+    for state, chance in prior.items():
+        message = f"prior of '{name}' must be about its states; '{state}' is none"
+        require(state in places, message, ("prior", state), code="unknown-state")
+        belief[places[state]] = chance / len(belief[places[state]])
+    return belief
 
 
 def _possible(tests: Sequence[Test]) -> set[str]:
@@ -465,12 +509,5 @@ def _possible(tests: Sequence[Test]) -> set[str]:
 
 
 def _decimals(price: float) -> int:
-    """How many decimals `price` has as written by people, the shortest decimal number that is this float."""
+    """The number of decimals of the shortest decimal number that is this float."""
     return max(-int(Decimal(repr(float(price))).normalize().as_tuple().exponent), 0) if math.isfinite(price) else 0
-
-
-def best_commits(rewards: Array) -> Array:
-    """1 where a commit (row) is a best one for the state (column), else 0; last digits do not count."""
-    top = rewards.max(axis=0)
-    best: Array = (rewards >= top - 1e-12 * np.abs(np.where(np.isfinite(top), top, 0.0))).astype(float)
-    return best

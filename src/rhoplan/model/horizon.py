@@ -1,36 +1,38 @@
-"""A problem with a horizon: the visible state also tells how many actions are left.
+"""A problem with a horizon: the observable state also counts the actions that are left.
 
-The horizon counts as everywhere (`planning.exact`): after so many actions the best ending action must be taken where
-there is one (the commit of an observe-then-commit problem), and else the episode is over; nothing more is paid. What
-the last outcome tells still counts as information. Everything that takes a problem takes this one too: the certified
-solver finds the best plan of that length, and its policy knows how many actions are left.
+After the last action a terminal action must be taken if there is one; else the episode is over and nothing more is
+paid. The information of the last observation counts. The result is an ordinary problem: the certified solver finds the
+best policy of that length.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rhoplan.belief_math.transitions import numbers
 from rhoplan.errors import ProblemError
 from rhoplan.model.limits import MOST_MENUS
-from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Menu, Observable
+from rhoplan.model.records import END, Action, CachedMenu, Menu, Observable
+
+if TYPE_CHECKING:
+    from rhoplan.model.pomdp import POMDP
 
 
 class Left(NamedTuple):
-    """Where one is, with so many actions left."""
+    """An observable state with the number of actions left."""
 
     actions: int
     observable: Observable
 
 
 def with_horizon(problem: POMDP, actions: int) -> POMDP:
-    """`problem` with so many actions, and after them one that ends, where there is one. A first look is not counted.
+    """`problem` with so many actions, and then a terminal action if there is one. An initial observation is free.
 
-    Rules and leaf, which know nothing of that, are left out.
+    Rules and leaf are left out, because they do not know the number of actions left.
     """
     if not isinstance(actions, Integral) or actions < 1:
         raise ProblemError(
@@ -48,12 +50,12 @@ def with_horizon(problem: POMDP, actions: int) -> POMDP:
 
 
 def horizon_of(problem: POMDP) -> int | None:
-    """After how many actions `with_horizon` cut `problem` off; None where it did not."""
+    """The number of actions of `with_horizon`; None for other problems."""
     return problem.start.actions - problem.looks_first if isinstance(problem.start, Left) else None
 
 
 def without_horizon(problem: POMDP) -> POMDP:
-    """What `with_horizon` made `problem` of, but for rules, leaf and cap; others as they are."""
+    """The problem that `with_horizon` limited, without its rules, leaf and cap; other problems as they are."""
     if not (isinstance(problem.start, Left) and isinstance(problem.menu, LimitedMenu)):
         return problem
     return replace(problem, start=problem.start.observable, menu=problem.menu.menu)
@@ -61,13 +63,13 @@ def without_horizon(problem: POMDP) -> POMDP:
 
 @dataclass(frozen=True, eq=False)
 class LimitedMenu(CachedMenu):
-    """The menu of a problem with a horizon: at the end of it only what ends the episode."""
+    """The menu of a problem with a horizon: only terminal actions when no action is left."""
 
     menu: Menu
 
     def build(self, observable: Left) -> tuple[Action, ...]:
         if not observable.actions:
-            return self._ending(observable.observable)
+            return self._terminal(observable.observable)
         return tuple(self._limited(action, observable.actions - 1) for action in self.menu(observable.observable))
 
     def _limited(self, action: Action, left: int) -> Action:
@@ -75,41 +77,44 @@ class LimitedMenu(CachedMenu):
         leads_to = tuple(self._after(left, place) for place in action.leads_to)
         return replace(action, leads_to=leads_to, is_last=not action.ends_episode and set(leads_to) == {END})
 
-    def _ending(self, place: Observable) -> tuple[Action, ...]:
+    def _terminal(self, place: Observable) -> tuple[Action, ...]:
         return tuple(action for action in self.menu(place) if action.ends_episode)
 
     def _after(self, left: int, place: Observable) -> Observable:
-        return END if place is END or not (left or self._ending(place)) else Left(left, place)
+        return END if place is END or not (left or self._terminal(place)) else Left(left, place)
 
 
 def is_endless(problem: POMDP) -> bool:
-    """Whether no action within reach (MOST_MENUS) can end an episode."""
+    """Whether no action that can be reached (within MOST_MENUS) can end an episode."""
     return not any(END in action.leads_to for _, actions in problem.menus() for action in actions)
 
 
 def has_commits(problem: POMDP) -> bool:
-    """Whether some action within reach (MOST_MENUS) ends the episode whatever its outcome, horizons aside."""
+    """Whether a terminal action can be reached (within MOST_MENUS); a horizon does not count as one."""
     return any(action.ends_episode for _, actions in without_horizon(problem).menus() for action in actions)
 
 
 def largest_payment(problem: POMDP) -> float:
-    """The largest that one action can pay or cost; infinite where there are too many menus to look at them all."""
-    largest, count = 0.0, 0
-    for _, actions in problem.menus(MOST_MENUS + 1):
-        count += 1
+    """The largest absolute reward of one action; infinite with more than MOST_MENUS observable states."""
+    largest = 0.0
+    for count, (_, actions) in enumerate(problem.menus(MOST_MENUS + 1)):
+        if count == MOST_MENUS:
+            return np.inf
         for action in actions:
             paid = action.reward if action.pays is None else numbers(action.pays)
             largest = max(largest, float(np.max(np.abs(paid), initial=0.0)))
-    return largest if count <= MOST_MENUS else np.inf
+    return largest
 
 
 def cut_off_worth(problem: POMDP, share: float, cap: int, *, bonus: float = 0.0) -> float:
-    """What the `share` of cases that is cut off after `cap` steps could still add to, or take from, the discounted
-    reward; NaN where that has no bound. bonus: the most that an action may be worth beside what it pays."""
+    """Bound of the discounted reward after step `cap` in the `share` of episodes that is truncated there.
+
+    NaN if there is no bound. bonus: the most that one action may be worth besides its reward.
+    """
     if share <= 0:
         return 0.0
     discount, steps = problem.discount, np.inf
-    if isinstance(problem.start, Left):  # and after the horizon what ends it
+    if isinstance(problem.start, Left):  # one more step for the terminal action
         steps = max(problem.start.actions + has_commits(problem) - cap, 0)
     times, most = steps if discount == 1 else (1 - discount**steps) / (1 - discount), largest_payment(problem) + bonus
     worth = share * discount ** problem.time_taken(cap) * most * times if times and most else 0.0

@@ -1,21 +1,21 @@
-"""The largest numbers that the engine computes with; apart, so that nobody waits for NumPy to read them."""
+"""Limits of models, in a module that does not import NumPy."""
 
 from __future__ import annotations
 
 LARGEST_REWARD = 1e100
-"""Size of a reward whose square and sums are still numbers."""
+"""Largest absolute reward: its square and sums are finite."""
 
 LARGEST_HORIZON = 10_000
 
 MOST_ACTIONS = 20_000
-"""Tests, panels, commits or actions that a model file may list of each: a few seconds of every plan."""
+"""Tests, panels, decisions or actions that a model file may list of each."""
 
 MOST_MENUS = 300
-"""Menus that are looked at to learn about a problem, the nearest to the start first."""
+"""Observable states whose menus are visited to determine properties of a problem, in order of distance."""
 
 FEW_STATES = 24
-"""States up to which results of tests that can be repeated are taken not to meet in one belief: beyond, models are
-mostly regular."""
+"""States up to which results of repeatable tests are assumed to lead to different beliefs; larger models are mostly
+regular."""
 
 UNITS = ("nats", "bits")
 """Units of information."""

@@ -1,4 +1,4 @@
-"""Additive criteria: what of the actions and observations of an episode is counted."""
+"""Additive criteria of an episode: counts of actions, hidden states and observations."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tally:
-    """Something worth counting in an episode: these actions, in these hidden states, with these outcomes.
+    """The number of steps with one of these actions, in one of these hidden states, with one of these outcomes.
 
-    An action is named, or meant by its kind; an empty tuple means any.
+    actions: names or kinds. An empty tuple means any.
     """
 
     actions: tuple[str, ...] = ()

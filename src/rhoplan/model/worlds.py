@@ -1,27 +1,30 @@
 """A true model (the *world*) that differs from the agent's: what must agree, and the world in the agent's names.
 
-The numbers may differ: prior, likelihoods, rewards, how the hidden state changes. What the agent's model names must be
-there: the hidden factors with their states and, in every observable state that is met, its actions with their
-observations, which lead where the model says. The world may offer more actions.
+Prior, likelihoods, rewards and transitions may differ. The hidden factors with their states must agree and, in every
+observable state that occurs, the world must have the agent's actions, whose observations lead to the same observable
+states. The world may offer more actions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rhoplan.belief_math.transitions import is_by_outcome, permuted
-from rhoplan.errors import ProblemError
-from rhoplan.model.pomdp import POMDP, Action, CachedMenu, Ids, Observable
+from rhoplan.errors import require
+from rhoplan.model.records import Action, CachedMenu, Ids, Observable
+
+if TYPE_CHECKING:
+    from rhoplan.model.pomdp import POMDP
 
 
 def in_names_of(problem: POMDP, world: POMDP) -> POMDP:
-    """`world` with the names of `problem` in their order: its states, the actions on its menus, their observations.
+    """`world` with the states, actions and observations of `problem` in their order.
 
-    ProblemError where something that the agent can do or see has no counterpart; menus are compared when they are met.
+    ProblemError if the world lacks one of them; menus are compared when they are first used.
     """
     check_world(problem, world)
     orders = [
@@ -38,7 +41,7 @@ def in_names_of(problem: POMDP, world: POMDP) -> POMDP:
 
 @dataclass(frozen=True, eq=False)
 class TranslatedMenu(CachedMenu):
-    """The world's numbers on the agent's menus. orders: where each of the agent's states is among the world's."""
+    """The world's numbers for the agent's actions. orders: the world's position of each of the agent's states."""
 
     problem: POMDP
     world: POMDP
@@ -61,41 +64,46 @@ class TranslatedMenu(CachedMenu):
 
 
 def counterparts(problem: POMDP, world: POMDP, observable: Observable) -> dict[str, Action]:
-    """The world's actions in `visible` by name; ProblemError if one that `problem` offers there is missing."""
-    if world is not problem:
-        check_menu(problem, world, observable)
-    # The agent's rules say which tests are available; the world says what they cost and show.
-    offered = world.menu if world is problem else getattr(world.menu, "whatever", world.menu)
-    return {action.name: action for action in offered(observable)}
+    """The world's actions in `observable` by name; ProblemError if one of the agent's is missing."""
+    if world is problem:
+        return {action.name: action for action in world.menu(observable)}
+    check_menu(problem, world, observable)
+    # The agent's rules say which tests are available; the world says what they cost and yield.
+    offered = world.menu if world.listed is None else world.listed.whatever
+    return {action.name: action for action in offered(observable)}  # type: ignore[arg-type]
 
 
 def check_world(problem: POMDP, world: POMDP) -> None:
-    """Raise ProblemError unless an agent whose model is `problem` can begin in `world`.
-
-    `check_menu` checks the menus that are met later.
-    """
+    """Raise ProblemError unless an agent whose model is `problem` can begin in `world`; see `check_menu`, too."""
     mine, theirs = problem.listed, world.listed
-    if (mine is None) != (theirs is None):
-        kinds = ("an observe-then-commit problem", "a problem with visible states of its own")
-        wanted, found = kinds if theirs is None else kinds[::-1]
-        raise _fault(f"world '{world.name}' must be {wanted} like '{problem.name}'; it is {found}")
-    _check_factors(problem, world)
-    if mine is not None and theirs is not None:
-        _check_actions(world, mine.everything, theirs.everything)
-        _check_rules(problem, world)
+    label = f"world '{world.name}'"
+    kinds = ("an observe-then-commit problem", "a problem with visible states of its own")
+    wanted, found = kinds if theirs is None else kinds[::-1]
+    _require((mine is None) == (theirs is None), f"{label} must be {wanted} like '{problem.name}'; it is {found}")
+    names = [factor.name for factor in problem.factors]
+    same = names == [factor.name for factor in world.factors]
+    _require(same, f"{label} must have the hidden factors of '{problem.name}': {_some(names)}")
+    for factor, other in zip(problem.factors, world.factors, strict=True):
+        which = "" if len(names) == 1 else f" for {factor.name}"
+        same = sorted(factor.states) == sorted(other.states)
+        _require(same, f"{label} must have the states of '{problem.name}'{which}: {_some(factor.states)}")
+    if mine is None or theirs is None:
+        start = f"start where '{problem.name}' does, in {problem.start!r}; it starts in {world.start!r}"
+        _require(problem.start == world.start, f"{label} must {start}")
+        check_menu(problem, world, problem.start)
         return
-    if problem.start != world.start:
-        raise _fault(
-            f"world '{world.name}' must start where '{problem.name}' does, in {problem.start!r}; it starts in "
-            f"{world.start!r}"
-        )
-    check_menu(problem, world, problem.start)
+    _check_actions(world, mine.everything, theirs.everything)
+    _require(mine.rules == theirs.rules, f"{label} must have the rules of '{problem.name}' on groups, orders and caps")
+    once = {test.name for test in theirs.tests if not test.repeatable}
+    for test in mine.tests:
+        sound = not (test.repeatable and test.name in once)
+        _require(sound, f"{label} lets test '{test.name}' run once; '{problem.name}' repeats it")
 
 
 def check_menu(problem: POMDP, world: POMDP, observable: Observable) -> None:
-    """Raise ProblemError unless `world` offers in `visible` what `problem` offers there, leading to the same places.
+    """Raise ProblemError unless `world` has the actions of `problem` in `observable`, leading to the same places.
 
-    Where tests and terminal actions are listed, `check_world` has looked at everything that any menu can offer.
+    For diagnostic problems `check_world` compares all actions at once.
     """
     if problem.listed is not None:
         return
@@ -104,55 +112,28 @@ def check_menu(problem: POMDP, world: POMDP, observable: Observable) -> None:
     _check_actions(world, problem.menu(observable), theirs.values(), where)
     for action in problem.menu(observable):
         other = theirs[action.name]
-        if other.factor != action.factor:
-            factor = problem.factors[action.factor].name
-            raise _fault(
-                f"'{action.name}' of world '{world.name}'{where} must be about {factor}, as in '{problem.name}'"
-            )
-        if _targets(other) != _targets(action):
-            raise _fault(
-                f"'{action.name}' of world '{world.name}'{where} must lead where it leads in '{problem.name}': only "
-                "what is hidden may differ"
-            )
+        label = f"'{action.name}' of world '{world.name}'{where}"
+        factor = problem.factors[action.factor].name
+        _require(other.factor == action.factor, f"{label} must be about {factor}, as in '{problem.name}'")
+        same = _targets(other) == _targets(action)
+        _require(same, f"{label} must lead where it leads in '{problem.name}': only what is hidden may differ")
 
 
 def _targets(action: Action) -> dict[str, Observable]:
     return dict(zip(action.outcomes, action.leads_to, strict=True))
 
 
-def _check_factors(problem: POMDP, world: POMDP) -> None:
-    names = [factor.name for factor in problem.factors]
-    if names != [factor.name for factor in world.factors]:
-        raise _fault(f"world '{world.name}' must have the hidden factors of '{problem.name}': {_listed(names)}")
-    for mine, other in zip(problem.factors, world.factors, strict=True):
-        if sorted(mine.states) != sorted(other.states):
-            which = "" if len(names) == 1 else f" for {mine.name}"
-            raise _fault(
-                f"world '{world.name}' must have the states of '{problem.name}'{which}: {_listed(mine.states)}"
-            )
-
-
 def _check_actions(world: POMDP, mine: Iterable[Action], theirs: Iterable[Action], where: str = "") -> None:
     known = {action.name: sorted(action.outcomes) for action in theirs}
     for action in mine:
-        if known.get(action.name) != sorted(action.outcomes):
-            outcomes = f" with outcomes {_listed(action.outcomes)}" if action.kind == "test" else ""
-            raise _fault(f"world '{world.name}' must have {action.kind} '{action.name}'{outcomes}{where}")
+        outcomes = f" with outcomes {_some(action.outcomes)}" if action.kind == "test" else ""
+        same = known.get(action.name) == sorted(action.outcomes)
+        _require(same, f"world '{world.name}' must have {action.kind} '{action.name}'{outcomes}{where}")
 
 
-def _check_rules(problem: POMDP, world: POMDP) -> None:
-    """Groups, orders and caps are the same, and what the model repeats can be repeated."""
-    if world.flat.rules != problem.flat.rules:
-        raise _fault(f"world '{world.name}' must have the rules of '{problem.name}' on groups, orders and caps")
-    once = {test.name for test in world.flat.tests if not test.repeatable}
-    for test in problem.flat.tests:
-        if test.repeatable and test.name in once:
-            raise _fault(f"world '{world.name}' lets test '{test.name}' run once; '{problem.name}' repeats it")
+def _require(condition: bool, message: str) -> None:
+    require(condition, message, ("world",), code="world-mismatch")
 
 
-def _fault(message: str) -> ProblemError:
-    return ProblemError(message, field=("world",), code="world-mismatch")
-
-
-def _listed(names: Sequence[str]) -> str:
+def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
