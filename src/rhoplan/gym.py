@@ -103,7 +103,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         self.observation_space = self._space()
         self._menus: dict[Observable, dict[str, Action]] = {}
         states = np.zeros((1, len(self.problem.factors)), dtype=np.int64)
-        self._world = Environment(self.problem, states, lambda episodes: self.np_random.random(len(episodes)))
+        self._world = Environment(states, lambda episodes: self.np_random.random(len(episodes)))
         self._visible: Observable = END
         self._belief: Belief | None = None
         self._steps: list[tuple[str, str, float]] = []
@@ -135,7 +135,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         if taken is None:
             reward = min([0.0, *(float(other.worst.min()) for other in self._menu().values())])
         else:
-            done = self._world.take(taken, np.zeros(1, dtype=np.int64))
+            done = self._world.take(taken, taken.factor, np.zeros(1, dtype=np.int64))
             place, reward = int(done.observation[0]), float(done.reward[0])
             outcome, self._visible = taken.outcomes[place], taken.leads_to[place]
             if self._belief is not None and not taken.ends_episode:

@@ -27,7 +27,7 @@ from bridge import (
 from bridge import decide_at as decide
 from bridge import episodes_on_graphs as simulate_on_graphs
 from bridge import estimate as simulate
-from rhoplan import END, Action, AgentError, ImpossibleEvidence
+from rhoplan import END, Action, AgentError, ImpossibleEvidence, LimitError
 
 FALSE_ALARM_SE = 6.0
 """A mean strays this many standard errors with probability 2e-9; hundreds of comparisons stay below 1e-6."""
@@ -235,26 +235,32 @@ def drifting(observations: int) -> rhoplan.POMDP:
     return rhoplan.from_arrays(transition, likelihood, rng.normal(size=(2, 3)), start=np.full(3, 1 / 3), discount=0.9)
 
 
-@pytest.mark.parametrize("limit", [{"most_nodes": 500}, {"most_bytes": 100_000}, {"batch": 7}])
+@pytest.mark.parametrize("limit", [{"memory": 50_000}, {"memory": 400_000}, {"batch": 7}])
 def test_episodes_are_the_same_when_they_move_to_new_graphs(limit, monkeypatch):
     """Beliefs that never meet, two steps looked ahead: all episodes at once would add thousands of nodes."""
-    problem, sizes = drifting(4), []
+    problem, made = drifting(4), []
     policy = make_agent("efe", problem, horizon=2).policy(problem)
     whole = simulate_on_graphs(problem, policy, seeds=(1, 2), episodes=60, max_steps=10)
-    step = Rollout.step
+    start = Rollout._start_graph
 
-    def counted(rollout, *arguments):
-        found = step(rollout, *arguments)
-        sizes.append((rollout.graph.size, rollout.graph.nbytes))
-        return found
+    def counted(rollout):
+        made.append(rollout)
+        start(rollout)
 
-    monkeypatch.setattr(Rollout, "step", counted)
+    monkeypatch.setattr(Rollout, "_start_graph", counted)
     settings = RolloutSettings(**limit)
     apart = simulate_on_graphs(problem, policy, seeds=(1, 2), episodes=60, max_steps=10, settings=settings)
 
-    assert max(size for size, _ in sizes) <= settings.most_nodes
     assert repr(apart.to_frame()) == repr(whole.to_frame())
-    assert len(sizes) > 20  # several parts to a step
+    assert len(made) > 4 or "batch" in limit
+
+
+def test_a_decision_that_does_not_fit_into_memory_is_refused():
+    problem = drifting(4)
+    policy = make_agent("efe", problem, horizon=6).policy(problem)
+    with pytest.raises(LimitError) as refused:
+        simulate_on_graphs(problem, policy, episodes=3, max_steps=3, settings=RolloutSettings(memory=400_000))
+    assert refused.value.code == "memory-limit"
 
 
 @pytest.mark.parametrize(("episodes", "field"), [(10_000, "jobs"), (10_001, "seeds")])

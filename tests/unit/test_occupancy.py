@@ -119,15 +119,15 @@ def test_criteria_of_layers_add_up_to_the_score() -> None:
         "missed": [Tally((one.name,), tuple(states[one.reward < 0].tolist())) for one in problem.commits],
     }
     events = {name: [criteria.Counted(tally, graph) for tally in tallies] for name, tallies in counted.items()}
-    total = dict.fromkeys(("reward", "spend", "tests", "success", "missed", "right"), 0.0)
+    total = dict.fromkeys(("reward", "steps", "success", "missed", "right"), 0.0)
     for layer in occupancy:
-        for name in ("reward", "spend", "tests", "success"):
+        for name in ("reward", "steps", "success"):
             total[name] += layer.act_mass @ getattr(criteria, name)(layer)
         for name, several in events.items():
             total[name] += sum(layer.act_mass @ event(layer) for event in several)
 
     assert total["reward"] == pytest.approx(found.reward)
-    assert total["tests"] == total["spend"] == pytest.approx(found.tests)  # a test costs 1
+    assert total["steps"] == pytest.approx(found.tests + 1 - found.truncated)
     assert total["success"] == total["right"] == pytest.approx(found.success)
     assert total["missed"] + total["right"] == pytest.approx(1 - found.truncated)
 

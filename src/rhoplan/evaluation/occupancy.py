@@ -64,6 +64,14 @@ class Layer:
         return np.flatnonzero(~self.arcs.is_terminal)
 
     @property
+    def ended(self) -> list[tuple[Ids, Array]]:
+        """Groups of cases whose episodes end here or are cut off: number of tests and mass of each."""
+        if self.is_cut:
+            return [(self.tests, self.mass)]
+        by_outcome = self.tests_after[self.act[self.ends]], self.part_mass[self.ends]
+        return [(self.tests_after[self.stops], self.act_mass[self.stops]), by_outcome]
+
+    @property
     def is_cut(self) -> bool:
         """Whether these cases are cut off here."""
         return not self.case.size and bool(self.node.size)
@@ -110,7 +118,7 @@ class Occupancy:
         after = graph.child[arcs.branch[act] + outcome].astype(np.int64)
         world_after = after if world is graph else world.child[branch[possible]].astype(np.int64)
         ends = after < 0
-        self._check_possible(arcs, act[ends], outcome[ends])
+        check_possible(graph, arcs, act[ends], outcome[ends])
         on = np.flatnonzero(~ends)
         tests_after = tests[case] + (arcs.width > (0 if graph.problem.observes_then_commits else 1))
         cases, met = self._meet(after[on], world_after[on], tests_after[act[on]])
@@ -149,11 +157,14 @@ class Occupancy:
         result: NDArray[np.bool_] = (mass > self.negligible) | (mass * stake > self.negligible * whole) & (whole > 0)
         return result
 
-    def _check_possible(self, arcs: Arcs, act: Ids, outcome: Ids) -> None:
-        """Raise ImpossibleEvidence if the agent gives an outcome probability zero that occurs in the world."""
-        graph = self.graph
-        targets = graph.table.target(arcs.action[act], outcome)
-        for place in np.flatnonzero(targets >= 0).tolist():
-            arc, action = act[place], graph.table.actions[arcs.action[act[place]]]
-            belief = graph.beliefs(arcs.node[arc : arc + 1], action.factor)[0]
-            raise impossible(graph.problem, belief, action, action.outcomes[outcome[place]])
+
+def check_possible(graph: BeliefGraph, arcs: Arcs, act: Ids, outcome: Ids) -> None:
+    """Raise ImpossibleEvidence if an outcome (p,) of arcs (p,) that leads nowhere does not end the episode.
+
+    The agent then gives probability zero to an observation that occurs in the world. act: positions in `arcs`.
+    """
+    targets = graph.table.target(arcs.action[act], outcome)
+    for place in np.flatnonzero(targets >= 0).tolist():
+        arc, action = act[place], graph.table.actions[arcs.action[act[place]]]
+        belief = graph.beliefs(arcs.node[arc : arc + 1], action.factor)[0]
+        raise impossible(graph.problem, belief, action, action.outcomes[outcome[place]])
