@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,8 +116,6 @@ class Episodes:
 
     def _repr_html_(self) -> str:
         names = ("reward", "discounted", "information", "tests", "steps", "success", "log_score")
-        columns = [getattr(self, name)[:MOST_SHOWN].tolist() for name in names]
-        rows = [
-            [str(number), *(f"{cell:.6g}" for cell in row)] for number, row in enumerate(zip(*columns, strict=True))
-        ]
+        columns = [range(len(self)), *(getattr(self, name) for name in names)]
+        rows = [[f"{cell:.6g}" for cell in row] for row in islice(zip(*columns, strict=True), MOST_SHOWN)]
         return html_table(("episode", *names), rows)

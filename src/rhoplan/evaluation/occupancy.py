@@ -58,11 +58,6 @@ class Layer:
         """The acts that are terminal actions."""
         return np.flatnonzero(self.arcs.is_terminal)
 
-    @cached_property
-    def goes(self) -> Ids:
-        """The acts that are not terminal actions."""
-        return np.flatnonzero(~self.arcs.is_terminal)
-
     @property
     def ended(self) -> list[tuple[Ids, Array]]:
         """Groups of cases whose episodes end here or are cut off: number of tests and mass of each."""
@@ -123,7 +118,9 @@ class Occupancy:
         tests_after = tests[case] + (arcs.width > (0 if graph.problem.observes_then_commits else 1))
         cases, met = self._meet(after[on], world_after[on], tests_after[act[on]])
         total = np.bincount(met, weights=part_mass[on], minlength=len(cases[0])).astype(float, copy=False)
-        kept = self._matters(cases[0], total)
+        # Followed on: cases with enough mass, or with as much at stake as enough mass has at the root.
+        stake, whole = graph.stop_absolute[cases[0]], graph.stop_absolute[graph.root]
+        kept = (total > self.negligible) | (total * stake > self.negligible * whole) & (whole > 0)
         self.dropped += float(total[~kept].sum())
         layer = Layer(graph, world, step, node, world_node, tests, mass, case, act_mass, tests_after, arcs,
                       world_arcs, act, outcome, part_mass, ends, met, total, kept)  # fmt: skip
@@ -150,12 +147,6 @@ class Occupancy:
             code = code * len(values) + place
         _, first, place = np.unique(code, return_index=True, return_inverse=True)
         return (node[first], world_node[first], tests[first]), place
-
-    def _matters(self, nodes: Ids, mass: Array) -> NDArray[np.bool_]:
-        """Whether (n,) cases are followed on: enough mass, or as much at stake as enough mass has at the root."""
-        stake, whole = self.graph.stop_absolute[nodes], self.graph.stop_absolute[self.graph.root]
-        result: NDArray[np.bool_] = (mass > self.negligible) | (mass * stake > self.negligible * whole) & (whole > 0)
-        return result
 
 
 def check_possible(graph: BeliefGraph, arcs: Arcs, act: Ids, outcome: Ids) -> None:

@@ -32,9 +32,6 @@ from rhoplan.planning.policy import Policy
 EXACT_NODES = 20_000
 """Nodes up to which the exact score is computed beside a simulation: well below a second."""
 
-CONFIDENCE = 0.95
-"""Of intervals for shares."""
-
 ONE_SE = math.erf(math.sqrt(0.5))
 """Share of a normal distribution within one standard error."""
 
@@ -168,7 +165,7 @@ def summarise(
     )
 
 
-def wilson(successes: float, n: int, *, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(successes: float, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's interval for the share behind `successes` out of `n`; it is never empty, even at 0 or n successes.
 
     In closed form: `scipy.stats`, which has it, takes most of a second to import.
