@@ -151,6 +151,26 @@ def test_the_variance_is_that_of_the_distribution() -> None:
     assert evaluate(coin, make_agent("planning", coin, planner="exact")).reward_sd == pytest.approx(2.0)
 
 
+@pytest.mark.parametrize("last_first", [False, True])
+def test_actions_with_equal_numbers_that_end_the_episode_or_not_have_a_variance_each(last_first: bool) -> None:
+    """After a coin that says nothing the stake is either played once or twice."""
+    one, pays = np.ones((2, 1)), np.array([-1.0, 1.0])
+    toss = Action(
+        "toss", np.zeros(2), np.full((2, 2), 0.5), ("x", "y"), ("end", "more") if last_first else ("more", "end")
+    )
+    bet, last = Action("bet", pays, one, ("-",), ("end",)), Action("last", pays, one, ("-",), (END,))
+    menus = {"start": (toss,), "more": (bet,), "end": (last,)}
+    coin = POMDP("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "start", menus.__getitem__)
+    assert evaluate(coin, lambda belief: belief.actions[0]).reward_sd ** 2 == pytest.approx(0.5 * 4 + 0.5 * 1)
+
+
+def test_chance_in_the_payment_of_a_terminal_action_has_a_variance() -> None:
+    pays = np.array([[1.0, -1.0], [1.0, -1.0]])
+    gamble = Action("gamble", np.zeros(2), np.full((2, 2), 0.5), ("win", "lose"), (END, END), pays=pays)
+    coin = POMDP("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "start", FixedMenu((gamble,)))
+    assert evaluate(coin, lambda belief: "gamble").reward_sd == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("size", [1e9, 1e15, 1e18])
 def test_a_score_keeps_its_digits_beside_giant_losses(size: float) -> None:
     problem = rhoplan.DiagnosticProblem(

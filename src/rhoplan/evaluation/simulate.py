@@ -35,7 +35,7 @@ EXACT_NODES = 20_000
 ONE_SE = math.erf(math.sqrt(0.5))
 """Share of a normal distribution within one standard error."""
 
-Batch = tuple[int, int, int]
+Job = tuple[int, int, int]
 """Seed, first episode and the one after the last."""
 
 Progress = Callable[[int], None]
@@ -86,7 +86,7 @@ def simulate_episodes(
     rollout = _rollout(problem, policy, world, max_steps, settings or RolloutSettings())
     size = rollout.settings.batch_for(problem)
     batches = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
-    parts: dict[Batch, Episodes] = {}
+    parts: dict[Job, Episodes] = {}
     for batch, part in run_jobs(partial(_episodes, rollout), batches, workers=jobs, cluster=cluster):
         parts[batch] = part
         if progress:
@@ -190,8 +190,8 @@ def _rollout(
     return Rollout(problem, policy, truth, steps, settings)
 
 
-def _episodes(rollout: Rollout, batch: Batch) -> Episodes:
-    return rollout.episodes(*batch)
+def _episodes(rollout: Rollout, job: Job) -> Episodes:
+    return rollout.episodes(*job)
 
 
 def _sample_sd(values: Array) -> float:
