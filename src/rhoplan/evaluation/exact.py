@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,14 +20,22 @@ from rhoplan.model.pomdp import POMDP
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.policy import Policy, PolicyOnGraph
 
-NEGLIGIBLE = 1e-17
-"""Mass at a node below which cases are no longer followed, if a problem observes, then commits."""
-
-NEGLIGIBLE_ELSEWHERE = 1e-13
-"""The same for other problems: their graphs are far larger."""
-
 MEMORY = 2e9
 """Bytes that a belief graph may take if the caller sets no budget; values and temporary arrays come on top."""
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """Mass at a node below which cases are no longer followed.
+
+    negligible: if the problem observes, then commits. negligible_elsewhere: in other problems, whose graphs are larger.
+    """
+
+    negligible: float = 1e-17
+    negligible_elsewhere: float = 1e-13
+
+
+SETTINGS = ExactSettings()
 
 
 def evaluate(
@@ -62,7 +71,7 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     """The score of following `policy` for at most `steps` actions, in `world` (the agent's own model by default)."""
     graph, world = policy.graph, world or policy.graph
     observes_then_commits, problem = graph.problem.observes_then_commits, world.problem
-    negligible = NEGLIGIBLE if observes_then_commits else NEGLIGIBLE_ELSEWHERE
+    negligible = SETTINGS.negligible if observes_then_commits else SETTINGS.negligible_elsewhere
     occupancy = Occupancy(policy, steps=steps, world=world, negligible=negligible)
     summed: dict[str, criteria.Criterion] = {
         name: criteria.Counted(tally, world) for name, tally in problem.tallies.items()
