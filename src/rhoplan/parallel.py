@@ -65,7 +65,7 @@ def _on_this_machine(run: Callable[[Job], Result], jobs: Sequence[Job], workers:
 
     left, tries = dict.fromkeys(jobs), dict.fromkeys(jobs, 0)
     while left:
-        settings = {"initializer": begin_as_child, "inner_max_num_threads": 1}
+        settings = {"initializer": begin_as_child, "initargs": (os.getpid(),), "inner_max_num_threads": 1}
         with parallel_config("loky", n_jobs=min(workers, len(left)), **settings):
             pool = Parallel(return_as="generator_unordered", batch_size=1)
         try:
@@ -74,6 +74,9 @@ def _on_this_machine(run: Callable[[Job], Result], jobs: Sequence[Job], workers:
             for job, result in results:
                 del left[job]
                 yield job, result
+        except KeyboardInterrupt:  # it may have come before the loop: joblib then waits for the jobs under way
+            results.close()
+            raise
         except BrokenProcessPool:
             first = next(iter(left))
             tries[first] += 1
@@ -104,16 +107,18 @@ def _job_and_result(run: Callable[[Job], Result], job: Job) -> tuple[Job, Result
     return job, run(job)
 
 
-def begin_as_child() -> None:
-    """What a process does first that works for another: ctrl-C is for its parent, and it ends when its parent ends."""
+def begin_as_child(parent: int) -> None:
+    """Leave ctrl-C to the process `parent`, which started this one, and end when it ends; it may have ended already."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # see `without_interrupts`
-    threading.Thread(target=_watch, args=(os.getppid(),), daemon=True, name="parent").start()
+    threading.Thread(target=_watch, args=(parent,), daemon=True, name="parent").start()
     if sys.platform == "linux":  # a compiled loop lets no other thread run, so the watch alone may come late
         import ctypes
 
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before this process could ask
+        os._exit(1)
 
 
 def _watch(parent: int) -> None:

@@ -35,7 +35,7 @@ SETTINGS = Settings(workers=1, patience=PATIENCE, memory=MEMORY)
 
 def does_as_told(connection: Connection, _: Settings) -> None:
     """A worker without an engine. The request has a folder to leave marks in, and how often the worker is to end."""
-    begin_as_child()
+    begin_as_child(os.getppid())
     connection.send(None)
     while True:
         job: Job = connection.recv()

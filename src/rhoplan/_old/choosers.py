@@ -34,7 +34,6 @@ from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import Policy, Seed, checked_action
-from rhoplan.planning.routing.deepening import deepen
 from rhoplan.planning.run_once import USUAL_WORK
 
 if TYPE_CHECKING:
@@ -104,6 +103,8 @@ class Deepening(Chooser):
 
     def deepened(self, node: int) -> tuple[LookaheadOnGraph, int]:
         """A plan for `node` as deep as time allows, and its node there."""
+        from rhoplan.planning.routing.deepening import deepen  # needs Numba
+
         return deepen(
             self.graph.problem,
             self.graph.situation(node),

@@ -112,7 +112,7 @@ def build(source: Source) -> POMDP:
 
 def work(connection: Connection, settings: Settings) -> None:
     """Answer jobs until the connection closes."""
-    begin_as_child()
+    begin_as_child(os.getppid())
     limit_memory(settings.memory)
     from rhoplan.app.serve import tasks
 
