@@ -1,7 +1,7 @@
 """Result files: written under a temporary name and renamed, so that a file is there whole or not at all.
 
-A process that is killed meanwhile leaves its temporary file. Whoever writes the same file an hour later or more
-removes it; `sweep` does so for a whole folder.
+A writer holds a lock on its temporary file. The next writer of the same file removes those without a lock, which killed
+processes have left; `sweep` does so for a whole folder.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import io
 import os
 import re
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-HOUR = 3_600.0
-"""Seconds after which nobody is writing a temporary file any more."""
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: nothing is removed there
+    fcntl = None  # type: ignore[assignment]
 
 _UNFINISHED = "being-written"
 _BEGUN = re.compile(rf"\.(?P<stem>.+)-{_UNFINISHED}-[a-z0-9_]{{8}}(?P<suffix>\.[^.]*)?", re.DOTALL)
@@ -41,7 +42,7 @@ def replacing(path: Path, mode: int = 0o644, *, follow: bool = True, new: bool =
     path = path.resolve() if follow else path
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, lambda name: name == path.name)
-    temporary = _temporary(path)
+    handle, temporary = _temporary(path)
     try:
         yield temporary
         temporary.chmod(mode)
@@ -50,36 +51,44 @@ def replacing(path: Path, mode: int = 0o644, *, follow: bool = True, new: bool =
         else:
             temporary.replace(path)
     finally:
+        os.close(handle)
         temporary.unlink(missing_ok=True)
 
 
-def sweep(folder: Path, wanted: Callable[[str], bool], *, older_than: float = HOUR) -> None:
+def sweep(folder: Path, wanted: Callable[[str], bool]) -> None:
     """Remove what killed processes left of the files of `folder` whose names are `wanted`.
 
-    older_than: seconds since the last write. What is no plain file, or cannot be removed, stays.
+    What is no plain file, cannot be removed or is being written stays; so does everything where there are no locks.
     """
     entries: list[os.DirEntry[str]] = []
     with suppress(OSError):
-        entries = list(os.scandir(folder))
+        entries = list(os.scandir(folder)) if fcntl else []
     for entry in entries:
         begun = _BEGUN.fullmatch(entry.name)
         if begun and wanted(begun["stem"] + (begun["suffix"] or "")) and entry.is_file(follow_symlinks=False):
-            with suppress(OSError):
-                if time.time() - entry.stat().st_mtime >= older_than:
-                    os.unlink(entry.path)
+            with suppress(OSError), open(entry.path, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError if its writer lives
+                os.unlink(entry.path)
 
 
 def begin_and_drop(path: Path) -> None:
     """Raise OSError if `path` cannot be replaced, whatever rights say. Nothing is left or changed."""
     if not path.exists() or path.is_file():
-        _temporary(path).unlink()
+        handle, temporary = _temporary(path)
+        os.close(handle)
+        temporary.unlink()
 
 
-def _temporary(path: Path) -> Path:
-    """A new empty file beside `path`."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-{_UNFINISHED}-", suffix=path.suffix)
-    os.close(handle)
-    return Path(name)
+def _temporary(path: Path) -> tuple[int, Path]:
+    """A new file beside `path`, and an open handle that holds its lock."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-{_UNFINISHED}-", suffix=path.suffix)
+        with suppress(OSError):  # some file systems have no locks
+            if fcntl:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        if not fcntl or os.fstat(handle).st_nlink:  # nobody removed it before it was locked
+            return handle, Path(name)
+        os.close(handle)
 
 
 def _name_new(temporary: Path, path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -314,7 +313,6 @@ def test_a_start_removes_what_a_killed_server_had_begun_to_save(folder: Path) ->
     ]
     for path in begun:
         path.write_text("half")
-        os.utime(path, (0, 0))  # long ago
     open_models([str(folder)], saving=False)
     assert all(path.exists() for path in begun), "who saves nothing removes nothing"
     open_models([str(folder)], saving=True)

@@ -89,7 +89,7 @@ class Store:
 
     def sweep(self, folder: Path) -> None:
         """Remove what killed runs left half-written in `folder`, which must be the store's own."""
-        sweep(folder, lambda name: True, older_than=0.0)
+        sweep(folder, lambda name: True)
 
     def _path(self, job: Job) -> Path:
         return self.results / f"{job.key}.json"

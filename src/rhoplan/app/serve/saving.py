@@ -2,7 +2,7 @@
 
 A name never becomes a path: names that the server was started with have one, and a new name is checked to be the name
 of a file and nothing more. The old text is kept beside the file under a name of its own, and the new one replaces it
-in one step. What a killed server had begun to write is removed if a server starts an hour later or more.
+in one step. What a server that was killed had begun to write is removed when the next one starts.
 
 No symbolic link is followed: neither one that has the name of a file, nor one that has come to be part of the path to
 it since the server started.
