@@ -78,7 +78,7 @@ def test_a_world_of_equal_numbers_gives_the_same_rows() -> None:
     turned = replace(drilling, menu=Turned(drilling), factors=(turned_factor(drilling),))
     agent = make_agent("efe", drilling, horizon=2)
     own, there = (simulate(drilling, agent, world=one, seeds=SEEDS, episodes=300) for one in (drilling, turned))
-    assert own == there
+    assert own.quantities == there.quantities
 
 
 def turned_factor(problem: POMDP) -> Any:

@@ -221,7 +221,7 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], field: str)
     for work in (simulate, simulate_episodes):
         with pytest.raises(AgentError) as refused:
             work(problem, agent, **settings)
-        assert (refused.value.field, refused.value.code) == ((field,), "setting-range")
+        assert refused.value.field == (field,)
 
 
 def test_the_smallest_settings_and_the_largest_seed_are_taken() -> None:
