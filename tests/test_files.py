@@ -93,15 +93,6 @@ def test_what_is_not_ours_or_somebody_writes_is_not_swept_away(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nobody can tell there whether a writer lives")
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
-def test_what_somebody_else_left_is_not_swept_away(tmp_path: Path) -> None:
-    (left,) = killed_while_writing(tmp_path / "model.yaml")
-    os.chown(left, os.geteuid() + 1, -1)
-    sweep(tmp_path, lambda name: True)
-    assert left.exists()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="nobody can tell there whether a writer lives")
 def test_one_who_sweeps_while_somebody_begins_takes_nothing_from_him(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,9 @@ def draws_left(env: gymnasium.Env) -> object:
 
 
 def test_every_registered_problem_has_an_environment() -> None:
+    before = dict(gymnasium.registry)
+    register_environments()
+    assert dict(gymnasium.registry) == before
     assert {environment_id(name) for name in NAMES} == {name for name in gymnasium.registry if name[:8] == "rhoplan/"}
     assert environment_id("bandit") == "rhoplan/Bandit-v0"
     assert environment_id("rocksample-standard") == "rhoplan/RockSampleStandard-v0"
@@ -89,12 +92,6 @@ def test_random_actions_with_and_without_the_mask_run_to_the_end(name: str, para
         assert terminated or truncated
         assert terminated == (info["visible"] is END)
         assert observation in env.observation_space
-
-
-def test_registering_again_changes_nothing() -> None:
-    before = dict(gymnasium.registry)
-    register_environments()
-    assert dict(gymnasium.registry) == before
 
 
 @pytest.mark.parametrize("first", ["rhoplan.gym", "gymnasium", "rhoplan"])
@@ -246,50 +243,6 @@ def test_rendering_is_the_episode_so_far() -> None:
 # -- draws ------------------------------------------------------------------------------------------------------------
 
 
-def tolerance(n: int, probability: np.ndarray | float) -> np.ndarray:
-    """How far a count of n draws may be from its mean; Bernstein's inequality says wrongly with probability < 1e-8."""
-    log = np.log(2 / 1e-8)
-    return log / 3 + np.sqrt(log**2 / 9 + 2 * n * probability * (1 - np.asarray(probability)) * log)
-
-
-def three_outcome_problem() -> POMDP:
-    likelihood = np.array([[0.2, 0.5, 0.3], [0.0, 0.1, 0.9]])
-    return rhoplan.DiagnosticProblem(
-        name="scale",
-        states=("light", "heavy"),
-        tests=(Test("weigh", 1.0, ("low", "middle", "high"), likelihood),),
-        decisions=(rhoplan.Decision("ship", np.array([1.0, -1.0])),),
-    )
-
-
-@pytest.mark.parametrize(
-    ("problem", "state"),
-    [
-        (rhoplan.make("tiger"), 0),
-        (rhoplan.make("tiger"), 1),
-        (three_outcome_problem(), 0),
-        (three_outcome_problem(), 1),
-    ],
-    ids=["tiger-left", "tiger-right", "light", "heavy"],
-)
-def test_outcomes_are_as_frequent_as_the_likelihood_says(problem: POMDP, state: int) -> None:
-    n = 10_000
-    env = ProblemEnv(problem)
-    env.reset(seed=2024, options={"state": problem.states[state]})
-    seen = np.bincount([int(env.step(0)[0]) for _ in range(n)], minlength=1 + len(env.outcome_names))
-    row = problem.menu(problem.start)[0].likelihood[state]
-    assert np.all(np.abs(seen[1 : 1 + len(row)] - n * row) <= tolerance(n, row))
-    assert not seen[1 : 1 + len(row)][row == 0].any()
-
-
-def test_states_are_as_frequent_as_the_prior_says() -> None:
-    rng, n = np.random.default_rng(7), 20_000
-    for prior in (np.full(5, 0.2), np.array([0.7, 0.0, 0.3]), np.array([0.0, 0.5, 0.5, 0.0])):
-        seen = np.bincount([draw_state(rng, prior) for _ in range(n)], minlength=len(prior))
-        assert np.all(np.abs(seen - n * prior) <= tolerance(n, prior))
-        assert not seen[prior == 0].any()
-
-
 def test_a_uniform_state_is_the_published_draw() -> None:
     """`choice([0, 1])` of Tiger and Testbed, and `integers(0, N)` of the others, are the one draw of `draw_state`."""
     for episode in range(1000):
@@ -373,9 +326,9 @@ def one_sided_problem() -> POMDP:
     )
 
 
-def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[list[float], set[str]]:
-    """What `agent` earns in each episode of seed 42, decided step by step, and the actions that ended them."""
-    env, rewards, last = ProblemEnv(problem), [], set()
+def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> list[float]:
+    """What `agent` earns in each episode of seed 42, decided step by step."""
+    env, rewards = ProblemEnv(problem), []
     decided: dict[object, str] = {}  # a situation that was met before is not planned for again
     for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
@@ -391,20 +344,7 @@ def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[list[f
             if not terminated:
                 situation = observe(problem, situation, choice, info["outcome"])
         rewards.append(total)
-        last.add(choice)
-    return rewards, last
-
-
-def test_an_agent_listens_then_opens_and_earns_what_the_evaluation_says() -> None:
-    tiger, n = rhoplan.make("tiger"), 200
-    agent = make_agent("efe", tiger)
-    rewards, last = rewards_of(tiger, agent, n)
-    assert last == {"open-left", "open-right"}
-    score = rhoplan.evaluate(tiger, agent)
-    allowed = tolerance(n, score.success) / n
-    assert abs(np.mean(np.array(rewards) > -50) - score.success) <= allowed
-    # A right door is worth 110 more than a wrong one; the mean number of tests has a standard error near 0.15.
-    assert abs(np.mean(rewards) - score.reward) <= 110 * allowed + 1
+    return rewards
 
 
 @pytest.mark.parametrize("spec", ["tiger", "diagnosis", "one-sided"])
@@ -412,7 +352,7 @@ def test_episodes_are_those_of_the_simulator(spec: str) -> None:
     """Digit for digit, also where a test is certain in one state and then draws nothing."""
     problem = one_sided_problem() if spec == "one-sided" else rhoplan.make(spec)
     agent = make_agent("efe", problem)
-    assert rewards_of(problem, agent, 60)[0] == list(simulate_episodes(problem, agent, seeds=(42,), episodes=60).reward)
+    assert rewards_of(problem, agent, 60) == list(simulate_episodes(problem, agent, seeds=(42,), episodes=60).reward)
 
 
 @pytest.mark.parametrize(
@@ -431,7 +371,7 @@ def test_episodes_with_places_are_those_of_the_simulator(spec: str, name: str, p
     problem = rhoplan.make(spec)
     agent, episodes = make_agent(name, problem, planner=planner), 1 if spec == "inspection:n=16" else 6
     found = simulate_episodes(problem, agent, seeds=(42,), episodes=episodes)
-    assert rewards_of(problem, agent, episodes)[0] == list(found.reward)
+    assert rewards_of(problem, agent, episodes) == list(found.reward)
 
 
 # -- positions, several factors, changing states ----------------------------------------------------------------------

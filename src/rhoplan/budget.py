@@ -50,24 +50,15 @@ class Budget:
         """Raise LimitError if a graph of so many nodes and bytes is beyond a limit, or if time is up."""
         elapsed, advice = self.elapsed, "raise it, shorten the horizon, or use simulate"
         if nodes > self.nodes:
-            raise LimitError(
-                f"the belief graph needs more than {self.nodes:,.0f} nodes, the limit (now {nodes:,}); {advice}",
-                field=("nodes",),
-                code="node-limit",
-            )
+            needed = f"more than {self.nodes:,.0f} nodes, the limit (now {nodes:,})"
+            raise LimitError(f"the belief graph needs {needed}; {advice}", field=("nodes",), code="node-limit")
         if memory > self.memory:
-            raise LimitError(
-                f"the belief graph needs more than {_size(self.memory)}, the limit on memory (now {_size(memory)} for "
-                f"{nodes:,} nodes); {advice}",
-                field=("memory",),
-                code="memory-limit",
-            )
+            now = f"{_size(memory)} for {nodes:,} nodes"
+            needed = f"more than {_size(self.memory)}, the limit on memory (now {now})"
+            raise LimitError(f"the belief graph needs {needed}; {advice}", field=("memory",), code="memory-limit")
         if elapsed > self.seconds:
-            raise LimitError(
-                f"the computation takes longer than {self.seconds:g} s, the limit (now {nodes:,} nodes); {advice}",
-                field=("seconds",),
-                code="time-limit",
-            )
+            needed = f"longer than {self.seconds:g} s, the limit (now {nodes:,} nodes)"
+            raise LimitError(f"the computation takes {needed}; {advice}", field=("seconds",), code="time-limit")
         if self.progress is not None and elapsed - self._reported >= SECONDS_BETWEEN_REPORTS:
             self._reported = elapsed
             self.progress(Progress(nodes, memory, elapsed))

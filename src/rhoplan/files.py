@@ -1,7 +1,7 @@
-"""Result files: CSV rows whose floats read back exactly, written under a temporary name and renamed.
+"""Result files: written under a temporary name and renamed, so that a file is there whole or not at all.
 
-Who is killed meanwhile leaves a temporary file. Whoever lives holds a lock on theirs, so the next one who writes the
-same file can tell, and removes what is left; `sweep` does so for whoever looks after a folder.
+A writer holds a lock on its temporary file. The next writer of the same file removes those without a lock, which killed
+processes have left; `sweep` does so for a whole folder.
 """
 
 from __future__ import annotations
@@ -10,12 +10,20 @@ import csv
 import io
 import os
 import re
-import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ModuleNotFoundError:  # Windows: nothing is removed there
+    fcntl = None  # type: ignore[assignment]
+
+_UNFINISHED = "being-written"
+_BEGUN = re.compile(rf"\.(?P<stem>.+)-{_UNFINISHED}-[a-z0-9_]{{8}}(?P<suffix>\.[^.]*)?", re.DOTALL)
+"""Name of the temporary file that is renamed to stem and suffix; its eight characters are those of `tempfile`."""
 
 
 @contextmanager
@@ -34,7 +42,7 @@ def replacing(path: Path, mode: int = 0o644, *, follow: bool = True, new: bool =
     path = path.resolve() if follow else path
     path.parent.mkdir(parents=True, exist_ok=True)
     sweep(path.parent, lambda name: name == path.name)
-    handle, temporary = _begin(path)
+    handle, temporary = _temporary(path)
     try:
         yield temporary
         temporary.chmod(mode)
@@ -47,6 +55,42 @@ def replacing(path: Path, mode: int = 0o644, *, follow: bool = True, new: bool =
         temporary.unlink(missing_ok=True)
 
 
+def sweep(folder: Path, wanted: Callable[[str], bool]) -> None:
+    """Remove what killed processes left of the files of `folder` whose names are `wanted`.
+
+    What is no plain file, cannot be removed or is being written stays; so does everything where there are no locks.
+    """
+    entries: list[os.DirEntry[str]] = []
+    with suppress(OSError):
+        entries = list(os.scandir(folder)) if fcntl else []
+    for entry in entries:
+        begun = _BEGUN.fullmatch(entry.name)
+        if begun and wanted(begun["stem"] + (begun["suffix"] or "")) and entry.is_file(follow_symlinks=False):
+            with suppress(OSError), open(entry.path, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # OSError if its writer lives
+                os.unlink(entry.path)
+
+
+def begin_and_drop(path: Path) -> None:
+    """Raise OSError if `path` cannot be replaced, whatever rights say. Nothing is left or changed."""
+    if not path.exists() or path.is_file():
+        handle, temporary = _temporary(path)
+        os.close(handle)
+        temporary.unlink()
+
+
+def _temporary(path: Path) -> tuple[int, Path]:
+    """A new file beside `path`, and an open handle that holds its lock."""
+    while True:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-{_UNFINISHED}-", suffix=path.suffix)
+        with suppress(OSError):  # some file systems have no locks
+            if fcntl:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+        if not fcntl or os.fstat(handle).st_nlink:  # nobody removed it before it was locked
+            return handle, Path(name)
+        os.close(handle)
+
+
 def _name_new(temporary: Path, path: Path) -> None:
     """Give a whole file the name `path`, which nothing may have yet."""
     try:
@@ -54,75 +98,8 @@ def _name_new(temporary: Path, path: Path) -> None:
     except FileExistsError:
         raise
     except OSError:  # the file system has no hard links
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)))
+        path.open("xb").close()
         temporary.replace(path)
-
-
-_UNFINISHED = "being-written"
-_BEGUN = re.compile(rf"\.(?P<stem>.+)-{_UNFINISHED}-[a-z0-9_]{{8}}(?P<suffix>\.[^.]*)?", re.DOTALL)
-"""What the file is called that is renamed to stem and suffix; its eight characters are those of `tempfile`."""
-
-
-def sweep(folder: Path, wanted: Callable[[str], bool]) -> None:
-    """Remove what those who have ended had begun to write to the files of `folder` whose names are `wanted`.
-
-    What is no plain file, what somebody else owns and what a living process writes stay; and everything does where the
-    system has no locks.
-    """
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return
-    for name in names:
-        begun = _BEGUN.fullmatch(name)
-        if begun and wanted(begun["stem"] + (begun["suffix"] or "")):
-            with suppress(OSError):
-                _remove_left(folder / name)
-
-
-def _remove_left(path: Path) -> None:
-    """Remove a file that was begun, unless its writer lives."""
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    try:
-        found = os.fstat(handle)
-        is_ours = stat.S_ISREG(found.st_mode) and (os.name == "nt" or found.st_uid == os.geteuid())
-        if is_ours and _locked(handle):
-            path.unlink()
-    finally:
-        os.close(handle)
-
-
-def _begin(path: Path) -> tuple[int, Path]:
-    """A new file beside `path`, and the open handle that holds its lock."""
-    while True:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-{_UNFINISHED}-", suffix=path.suffix)
-        _locked(handle, wait=True)  # for one who is sweeping just now, and lets go after a moment
-        if os.name == "nt" or os.fstat(handle).st_nlink:  # nobody swept it away before it was locked
-            return handle, Path(name)
-        os.close(handle)
-
-
-def begin_and_drop(path: Path) -> None:
-    """Raise OSError where `path` could not be replaced in the end: who may write everywhere cannot where the system
-    keeps no files. Nothing is left, and what is there stays."""
-    if not path.exists() or path.is_file():
-        handle, temporary = _begin(path)
-        os.close(handle)
-        temporary.unlink()
-
-
-def _locked(handle: int, *, wait: bool = False) -> bool:
-    """Whether nobody else held the file's lock, which is held from now on; no where the system has no locks.
-
-    wait: until nobody holds it.
-    """
-    try:
-        import fcntl
-
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,8 +1,7 @@
 """Any problem as a `gymnasium.Env`: the true model that draws hidden states and observations, without an agent.
 
 Importing this module registers every registered problem: `gymnasium.make("rhoplan/Diagnosis-v0", n=8)` after
-`import rhoplan.gym`, or `gymnasium.make("rhoplan.gym:rhoplan/Diagnosis-v0", n=8)` without it. (Gymnasium 1.0 and later
-read no entry points, so an import has to happen somewhere.)
+`import rhoplan.gym`, or `gymnasium.make("rhoplan.gym:rhoplan/Diagnosis-v0", n=8)` without it.
 
     action        a number; `action_names` says which action it is. Actions of every observable state have one, in the
                   order of the problem's menus: tests, then terminal actions, if the problem observes, then commits.
@@ -19,17 +18,13 @@ read no entry points, so an import has to happen somewhere.)
                   action, as `action_space.sample(mask)` takes it), visible (the observable state). The hidden state is
                   in it only with reveal_state=True.
 
-An action that is not available does nothing, as in Gymnasium's own Taxi: nothing is drawn and nothing observed, the
-step counts, and it pays the least that any available action could have paid, at most 0. So it is never the cheap way to
-sit an episode out. strict=True makes it a ValueError instead.
-
-The draws follow `rhoplan.belief_math.sampling`. The names of an episode's outcomes are what `Belief.update` takes.
+An action that is not available does nothing, as in Gymnasium's own Taxi: nothing is drawn or observed, the step counts,
+and it pays the least that any available action could have paid, at most 0. strict=True makes it a ValueError instead.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,7 +33,6 @@ from numpy.typing import NDArray
 from rhoplan.belief_math.sampling import draw_state
 from rhoplan.errors import MissingExtra
 from rhoplan.evaluation.environment import Environment
-from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import END, POMDP, Action, Observable
 from rhoplan.problems.registry import PROBLEMS, make, with_parameter
 
@@ -52,14 +46,11 @@ except ModuleNotFoundError:
 
 Observation: TypeAlias = np.int64 | dict[str, np.int64 | NDArray[np.int64]] | NDArray[np.float64]
 
-NOTHING = 0
-"""The observation before any action, and after one that was not available."""
-
 VISIBLE_LIMIT = 10_000
 """Observable states that are listed at most when the spaces are built: a second of work."""
 
 DIVE = 2_000
-"""Observable states met going deep, for the names of actions that the nearest VISIBLE_LIMIT states do not offer."""
+"""Observable states that are then visited deepest first, for the names of actions that only they offer."""
 
 LARGEST_NUMBER = 2**62
 """Most that a number of an observable state may be where states are too many to list; an int64 holds it."""
@@ -69,7 +60,7 @@ SPELLING = {"rocksample": "RockSample"}
 
 
 class ProblemEnv(gymnasium.Env[Observation, np.int64]):
-    """The true model `problem` (a Problem, or what `rhoplan.make` takes) as an environment without a time limit.
+    """The true model `problem` (a problem, or what `rhoplan.make` takes) as an environment without a time limit.
 
     observation: "outcome" or "belief". reveal_state: puts the names of the hidden state, one per factor, into
     info["state"]. strict: refuses an action that is not available, instead of making it cost. parameters: of the
@@ -101,11 +92,11 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         self._visible_numbers = {observable: number for number, observable in enumerate(self.visible_states or ())}
         self.action_space = spaces.Discrete(len(self.action_names))
         self.observation_space = self._space()
-        self._menus: dict[Observable, dict[str, Action]] = {}
         states = np.zeros((1, len(self.problem.factors)), dtype=np.int64)
-        self._world = Environment(self.problem, states, lambda episodes: self.np_random.random(len(episodes)))
+        self._world = Environment(states, lambda episodes: self.np_random.random(len(episodes)))
         self._visible: Observable = END
-        self._belief: Belief | None = None
+        self._menu: dict[str, Action] = {}
+        self._belief = self.problem.belief()
         self._steps: list[tuple[str, str, float]] = []
         self._verdict = "not started"
 
@@ -118,8 +109,8 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         """
         super().reset(seed=seed)
         self._world.states[0] = self._chosen_state(options or {})
-        self._visible = self.problem.start
-        self._belief = self.problem.belief() if self.observes_belief else None
+        self._move_to(self.problem.start)
+        self._belief = self.problem.belief()
         self._steps, self._verdict = [], ""
         return self._observation(None), self._info(None)
 
@@ -133,13 +124,14 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         taken = self._available(action)
         outcome: str | None = None
         if taken is None:
-            reward = min([0.0, *(float(other.worst.min()) for other in self._menu().values())])
+            reward = min([0.0, *(float(other.worst.min()) for other in self._menu.values())])
         else:
-            done = self._world.take(taken, np.zeros(1, dtype=np.int64))
+            done = self._world.take(taken, taken.factor, np.zeros(1, dtype=np.int64))
             place, reward = int(done.observation[0]), float(done.reward[0])
-            outcome, self._visible = taken.outcomes[place], taken.leads_to[place]
-            if self._belief is not None and not taken.ends_episode:
+            outcome = taken.outcomes[place]
+            if self.observes_belief and not taken.ends_episode:
                 self._belief = self._belief.update(taken.name, outcome)
+            self._move_to(taken.leads_to[place])
         self._steps.append((self.action_names[action], outcome or "not on the menu", reward))
         terminated = self._visible is END
         self._verdict = "over" if terminated else ""
@@ -150,14 +142,13 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         if self.render_mode is None:
             gymnasium.logger.warn('render() shows nothing without a render mode: make the environment with "ansi"')
             return None
-        lines = [self.problem.spec or self.problem.name]
-        lines += [
+        lines = [
             f"{number:4d}  {action} -> {outcome}  ({reward:+g})"
             for number, (action, outcome, reward) in enumerate(self._steps, start=1)
         ]
         total = sum(reward for _, _, reward in self._steps)
-        lines.append(f"      {total:+g} {self.problem.unit}{f', {self._verdict}' if self._verdict else ''}")
-        return "\n".join(lines)
+        last = f"      {total:+g} {self.problem.unit}{f', {self._verdict}' if self._verdict else ''}"
+        return "\n".join([self.problem.spec or self.problem.name, *lines, last])
 
     def _space(self) -> spaces.Space[Any]:
         if self.observes_belief:
@@ -165,11 +156,10 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         outcome = spaces.Discrete(1 + len(self.outcome_names))
         if self.problem.listed is not None:
             return outcome
-        observable: spaces.Space[Any]
+        observable: spaces.Space[Any] = spaces.Discrete(max(len(self._visible_numbers), 1))
         if self.visible_states is None:
-            observable = spaces.Box(-1, LARGEST_NUMBER, _whole_numbers(self.problem).shape, np.int64)
-        else:
-            observable = spaces.Discrete(len(self.visible_states))
+            start: Any = self.problem.start
+            observable = spaces.Box(-1, LARGEST_NUMBER, (len(start),), np.int64)
         return spaces.Dict({"outcome": outcome, "visible": observable})
 
     def _chosen_state(self, options: dict[str, Any]) -> list[int]:
@@ -179,7 +169,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         if "state" not in options:
             return [draw_state(self.np_random, factor.prior) for factor in factors]
         given = options["state"]
-        names: Sequence[str] = (given,) if isinstance(given, str) else tuple(given)
+        names = (given,) if isinstance(given, str) else tuple(given)
         if len(names) != len(factors):
             raise ValueError(f"option 'state' must name one state per factor ({len(factors)}); it names {len(names)}")
         for factor, name in zip(factors, names, strict=True):
@@ -187,24 +177,22 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
                 raise ValueError(f"factor '{factor.name}' has no state '{name}'; it has {', '.join(factor.states)}")
         return [factor.states.index(name) for factor, name in zip(factors, names, strict=True)]
 
-    def _menu(self) -> dict[str, Action]:
-        if self._visible not in self._menus:
-            actions = () if self._visible is END else self.problem.menu(self._visible)
-            for action in actions:
-                if action.name not in self._action_numbers or not self._outcome_numbers.keys() >= {*action.outcomes}:
-                    raise RuntimeError(
-                        f"'{self.problem.name}' offers '{action.name}' ({', '.join(action.outcomes)}) only after more "
-                        f"than {VISIBLE_LIMIT:,} visible states: it is not in the spaces of the environment"
-                    )
-            self._menus[self._visible] = {action.name: action for action in actions}
-        return self._menus[self._visible]
+    def _move_to(self, observable: Observable) -> None:
+        actions = () if observable is END else self.problem.menu(observable)
+        for action in actions:
+            if action.name not in self._action_numbers or not self._outcome_numbers.keys() >= {*action.outcomes}:
+                raise RuntimeError(
+                    f"'{self.problem.name}' offers '{action.name}' ({', '.join(action.outcomes)}) only after more "
+                    f"than {VISIBLE_LIMIT:,} visible states: it is not in the spaces of the environment"
+                )
+        self._visible, self._menu = observable, {action.name: action for action in actions}
 
     def _available(self, action: np.int64 | int) -> Action | None:
         """The action of that number; None if it is not available now."""
-        menu, known = self._menu(), self.action_space.contains(action)
-        if known and (not self.strict or self.action_names[action] in menu):
-            return menu.get(self.action_names[action])
-        allowed = ", ".join(f"{name} ({self._action_numbers[name]})" for name in menu)
+        known = self.action_space.contains(action)
+        if known and (not self.strict or self.action_names[action] in self._menu):
+            return self._menu.get(self.action_names[action])
+        allowed = ", ".join(f"{name} ({self._action_numbers[name]})" for name in self._menu)
         if known:
             rule = f"action '{self.action_names[action]}' ({action}) is not on the menu of '{self.problem.name}' now"
             raise ValueError(f"{rule}; allowed are {allowed}")
@@ -212,21 +200,19 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
         raise ValueError(f"{rule}; it is {action!r}; allowed now are {allowed}")
 
     def _observation(self, outcome: str | None) -> Observation:
-        if self._belief is not None:
+        if self.observes_belief:
             return np.concatenate(self._belief.situation.beliefs)
-        number = np.int64(NOTHING if outcome is None else self._outcome_numbers[outcome])
-        if not isinstance(self.observation_space, spaces.Dict):
+        number = np.int64(0 if outcome is None else self._outcome_numbers[outcome])
+        if self.problem.listed is not None:
             return number
         if self.visible_states is not None:
             return {"outcome": number, "visible": np.int64(self._visible_numbers[self._visible])}
-        ended = np.full_like(_whole_numbers(self.problem), -1)
-        return {"outcome": number, "visible": ended if self._visible is END else np.array(self._visible, np.int64)}
+        visible: Any = self.problem.start if self._visible is END else self._visible
+        return {"outcome": number, "visible": np.array([-1 if self._visible is END else one for one in visible])}
 
     def _info(self, outcome: str | None) -> dict[str, Any]:
-        allowed = tuple(self._menu())
-        mask = np.zeros(len(self.action_names), dtype=np.int8)
-        mask[[self._action_numbers[name] for name in allowed]] = 1
-        info = {"outcome": outcome, "actions": allowed, "action_mask": mask, "visible": self._visible}
+        mask = np.array([name in self._menu for name in self.action_names], dtype=np.int8)
+        info = {"outcome": outcome, "actions": tuple(self._menu), "action_mask": mask, "visible": self._visible}
         if self.reveal_state:
             held = zip(self.problem.factors, self._world.states[0], strict=True)
             info["state"] = tuple(factor.states[state] for factor, state in held)
@@ -270,51 +256,35 @@ def _problem(problem: POMDP | str, parameters: dict[str, object]) -> POMDP:
 
 
 def _names(problem: POMDP) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Observable, ...] | None]:
-    """Names of all actions and of all outcomes, and the visible states that can be reached, END the last of them.
+    """Names of all actions and of all outcomes, and the observable states that can be reached, END the last of them.
 
-    None for the visible states where there are too many; the names are then those of the nearest, and of a dive.
+    If there are more than VISIBLE_LIMIT states, None for them; the names are those of the nearest states and of some
+    of the deepest ones. Where actions are listed, every menu holds some of them: no state need be visited.
     """
-    if problem.listed is not None:
-        # Whatever has been done, the menu holds some of the tests and all commits: no need to list what can be done.
-        observables: list[Observable] = [problem.start]
-        actions, listed = list(problem.listed.everything), True
-    else:
-        observables, actions, listed = _explore(problem, VISIBLE_LIMIT, deep=False)
-    if not listed:
-        _whole_numbers(problem)
-        actions += _explore(problem, DIVE, deep=True)[1]
-    outcomes = dict.fromkeys(outcome for action in actions for outcome in action.outcomes)
-    names = tuple(dict.fromkeys(action.name for action in actions))
-    return names, tuple(outcomes), (*observables, END) if listed else None
-
-
-def _explore(problem: POMDP, most: int, *, deep: bool) -> tuple[list[Observable], list[Action], bool]:
-    """Up to `most` visible states from the start on, the nearest or the last found first; one action per name and
-    outcomes on their menus; and whether these are all states there are."""
     found, known = deque([problem.start]), {problem.start, END}
     observables: list[Observable] = []
     actions: dict[tuple[str, ...], Action] = {}
-    while found and len(observables) < most:
-        observable = found.pop() if deep else found.popleft()
+    if problem.listed is not None:
+        actions, observables = {(one.name,): one for one in problem.listed.everything}, [found.pop()]
+    while found and len(observables) < VISIBLE_LIMIT + DIVE:
+        observable = found.popleft() if len(observables) < VISIBLE_LIMIT else found.pop()
         observables.append(observable)
         for action in problem.menu(observable):
             actions.setdefault((action.name, *action.outcomes), action)
             columns = zip(action.leads_to, action.likelihood.T, strict=True)
-            fresh = [v for v, chances in columns if v not in known and chances.any()]
-            found += dict.fromkeys(fresh)
+            fresh = dict.fromkeys(after for after, chances in columns if after not in known and chances.any())
+            found += fresh
             known.update(fresh)
-    return observables, list(actions.values()), not found
-
-
-def _whole_numbers(problem: POMDP) -> NDArray[np.int64]:
-    """The start of `problem` as an array, where visible states can stand for themselves."""
+    is_listed = not found and len(observables) <= VISIBLE_LIMIT
     start = problem.start
-    if not isinstance(start, tuple) or not start or not all(isinstance(part, int) for part in start):
+    if not is_listed and not (isinstance(start, tuple) and start and all(isinstance(part, int) for part in start)):
         raise ValueError(
             f"'{problem.name}' has more than {VISIBLE_LIMIT:,} visible states, too many for a table, and they are not "
             "tuples of whole numbers, which could stand for themselves"
         )
-    return np.array(start, dtype=np.int64)
+    outcomes = dict.fromkeys(outcome for action in actions.values() for outcome in action.outcomes)
+    names = tuple(dict.fromkeys(action.name for action in actions.values()))
+    return names, tuple(outcomes), (*observables, END) if is_listed else None
 
 
 register_environments()

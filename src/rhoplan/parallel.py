@@ -1,8 +1,8 @@
 """Jobs on the processes of this machine (joblib with loky) or on a Dask cluster, results as they are done.
 
-Workers leave ctrl-C to the process that started them and end with it, however it ends: a process that is killed cannot
-end its children, so each worker asks the system to be ended with its parent where the system can do that, and watches
-its parent in any case.
+Workers ignore ctrl-C, which is for the process that started them, and end when that process ends. A process that is
+killed cannot end its children: each worker asks Linux to be killed with its parent, and checks on every system whether
+its parent is alive.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PR_SET_PDEATHSIG = 1
 ENDING = (signal.SIGINT, signal.SIGTERM)
 
 TRIES = 3
-"""How often a job is begun again after a worker died under it."""
+"""How often a worker may die before its jobs are given up."""
 
 ANSWERS_WITHIN = 20
 """Seconds in which the scheduler of a cluster must answer."""
 
 WATCH_SECONDS = 1.0
-"""How often a worker looks whether its parent is alive."""
+"""Seconds between two checks of a worker whether its parent is alive."""
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -47,9 +47,9 @@ def run_jobs(
 ) -> Iterator[tuple[Job, Result]]:
     """Each of `jobs`, which are distinct and hashable, with what `run` returns for it, in the order they are done.
 
-    run: what all jobs need may be in it (a partial function). workers: processes on this machine; with 1 the jobs are
-    done here, in order. cluster: address of the scheduler of a Dask cluster to use instead. A worker that dies takes
-    nothing finished with it: its jobs are done again.
+    run: a function, or a partial one that holds what all jobs need. workers: processes on this machine; with 1 the jobs
+    run in this process, in order. cluster: address of the scheduler of a Dask cluster to use instead. If a worker dies,
+    its unfinished jobs are run again.
     """
     if cluster is not None:
         yield from _on_cluster(run, jobs, cluster)
@@ -113,7 +113,7 @@ def begin_as_child(parent: int) -> None:
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # see `without_interrupts`
     threading.Thread(target=_watch, args=(parent,), daemon=True, name="parent").start()
-    if sys.platform == "linux":  # a compiled loop lets no other thread run, so the watch alone may come late
+    if sys.platform == "linux":  # a compiled loop lets no other thread run: the watching thread may be late
         import ctypes
 
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -129,17 +129,17 @@ def _watch(parent: int) -> None:
 
 @contextmanager
 def without_interrupts() -> Iterator[None]:
-    """Ctrl-C and SIGTERM inside are felt at the end; processes started inside never feel a ctrl-C.
+    """Defer ctrl-C and SIGTERM to the end of the block; processes started inside never receive a ctrl-C.
 
-    A process that is ended while it hands on to another what that one needs would leave it with half of it. Children
-    inherit what is blocked; here a signal may reach another thread, so it is put off as well.
+    A process that ends while it sends data to a worker would leave the worker with half of it. Children inherit the
+    blocked signals. In this process a signal may reach another thread, so it is recorded and raised at the end.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    felt: list[int] = []
+    received: list[int] = []
     main = threading.current_thread() is threading.main_thread()
-    own = {one: signal.signal(one, lambda number, _: felt.append(number)) for one in ENDING} if main else {}
+    own = {one: signal.signal(one, lambda number, _: received.append(number)) for one in ENDING} if main else {}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -147,5 +147,5 @@ def without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for one, handler in own.items():
             signal.signal(one, signal.SIG_DFL if handler is None else handler)
-        for number in felt:
+        for number in received:
             signal.raise_signal(number)

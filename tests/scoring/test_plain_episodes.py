@@ -15,11 +15,12 @@ import pytest
 
 import rhoplan
 from bridge import (
-    NEGLIGIBLE,
     Array,
     Observable,
+    RolloutSettings,
     Tally,
     draw_state,
+    in_names_of,
     initial,
     make_agent,
     observe,
@@ -30,6 +31,8 @@ from bridge import decide_at as decide
 from rhoplan import END, POMDP, Action, Factor
 
 SEED, EPISODES = 42, 30
+
+NEGLIGIBLE = RolloutSettings().negligible
 
 
 def yard(accuracy: float, *, turned: bool = False) -> POMDP:
@@ -84,7 +87,8 @@ def tells(action: Action, belief: Array) -> float:
 
 
 def plain(problem: POMDP, agent: Any, world: POMDP, number: int, cap: int) -> dict[str, Any]:
-    """One episode, step by step."""
+    """One episode, step by step; the world's states and observations in the order of the agent's model."""
+    world = problem if world is problem else in_names_of(problem, world)
     entropy = SEED * 10000 + number
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
     own = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(1,))))

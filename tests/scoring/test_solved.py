@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import make_agent
 from rhoplan.api import simulate
 from rhoplan.app.cli.solve import solve_command
+from rhoplan.app.records import rarest
 from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
 from rhoplan.planning.certified.solve import solve
 
@@ -48,37 +51,43 @@ def test_a_discount_that_was_asked_for_counts():
     assert found.reward == pytest.approx(-2, abs=1e-9)
 
 
-def test_where_the_graph_is_too_small_episodes_estimate_it():
-    policy = solve(door()).policy
-    found = score_solved(policy, most_nodes=0, episodes=400)
-    assert found.kind == "estimated"
-    assert found.episodes == 400
-    assert found.error("reward") > 0
-    assert abs(found.reward + 2) < 6 * found.error("reward")
-    assert abs(found.steps - 2) < 6 * found.error("steps")
-
-
 def test_where_there_is_no_time_a_few_episodes_must_do():
     found = score_solved(solve(door()).policy, most_nodes=0, episodes=400, seconds=0.0)
     assert found.episodes == FEWEST
     assert found.error("reward") > 0
 
 
+@pytest.mark.parametrize("cap", [1, 2, 5])
+def test_an_episode_that_never_ends_is_cut_off_after_so_many_steps(cap: int) -> None:
+    """Each step pays 3, the first in full."""
+    pays = np.full((1, 2), 3.0)
+    endless = rhoplan.from_arrays(np.full((1, 2, 2), 0.5), np.full((1, 2, 2), 0.5), pays, discount=0.5)
+    policy: Any = solve(replace(endless, cap=cap), method="points").policy
+    found = score_solved(policy, most_nodes=0, episodes=3)
+    assert (found.reward, found.steps, found.truncated) == (3.0 * cap, cap, 1.0)
+    assert found.value == found.discounted == pytest.approx(3.0 * (2 - 2 * 0.5**cap))
+    assert found.error("value") == pytest.approx(0.0)
+
+
 @pytest.mark.parametrize(
-    ("spec", "discount", "weight"),
-    [("tiger", 0.9, 0.0), ("rocksample:n=3,k=2", 0.95, 1.0), ("drilling", 1.0, 1.0), ("diagnosis", 1.0, 0.3)],
+    ("spec", "method", "discount", "weight"),
+    [
+        ("tiger", "points", 0.9, 0.0),
+        ("drilling", "points", 1.0, 1.0),
+        ("diagnosis", "points", 1.0, 0.3),
+        ("rocksample:n=3,k=1", "grids", 0.95, 0.0),
+        ("rocksample:n=3,k=2", "errands", 1.0, 0.0),
+    ],
 )
-def test_episodes_on_the_arrays_of_the_solver_earn_what_the_plan_does(
-    spec: str, discount: float, weight: float
-) -> None:
-    policy = solve(rhoplan.make(spec), method="points", discount=discount, weight=weight, gap=0.1).policy
-    exact, found = score_solved(policy, most_nodes=100_000), score_solved(policy, most_nodes=0, episodes=300)
-    assert (exact.kind, found.kind) == ("exact", "estimated")
-    for column in ("reward", "discounted", "value", "steps", *(["information"] if weight else [])):
-        error = found.error(column)
-        assert abs(getattr(found, column) - getattr(exact, column)) <= 6 * error + 1e-6, column
-    assert found.steps > 1
-    assert found.value == pytest.approx(found.discounted + (weight * found.information if weight else 0.0))
+def test_an_estimate_is_near_what_the_policy_earns(spec: str, method: str, discount: float, weight: float) -> None:
+    policy: Any = solve(rhoplan.make(spec), method=method, discount=discount, weight=weight, gap=0.5).policy
+    exact, found = score_solved(policy, most_nodes=100_000), score_solved(policy, most_nodes=0, episodes=200)
+    assert (exact.kind, exact.episodes, exact.error("reward")) == ("exact", 0, 0.0)
+    assert (found.kind, found.episodes) == ("estimated", 200)
+    assert (rarest(found), rarest(exact)) == (3 / 200, 0.0)
+    for name in ("reward", "discounted", "value", "steps", "information"):
+        assert abs(getattr(found, name) - getattr(exact, name)) <= 6 * found.error(name) + 1e-6, name
+    assert found.value == pytest.approx(found.discounted + weight * found.information)
 
 
 @pytest.mark.parametrize("weight", [0.3, 5.0])

@@ -119,15 +119,15 @@ def test_criteria_of_layers_add_up_to_the_score() -> None:
         "missed": [Tally((one.name,), tuple(states[one.reward < 0].tolist())) for one in problem.commits],
     }
     events = {name: [criteria.Counted(tally, graph) for tally in tallies] for name, tallies in counted.items()}
-    total = dict.fromkeys(("reward", "spend", "tests", "success", "missed", "right"), 0.0)
+    total = dict.fromkeys(("reward", "steps", "success", "missed", "right"), 0.0)
     for layer in occupancy:
-        for name in ("reward", "spend", "tests", "success"):
+        for name in ("reward", "steps", "success"):
             total[name] += layer.act_mass @ getattr(criteria, name)(layer)
         for name, several in events.items():
             total[name] += sum(layer.act_mass @ event(layer) for event in several)
 
     assert total["reward"] == pytest.approx(found.reward)
-    assert total["tests"] == total["spend"] == pytest.approx(found.tests)  # a test costs 1
+    assert total["steps"] == pytest.approx(found.tests + 1 - found.truncated)
     assert total["success"] == total["right"] == pytest.approx(found.success)
     assert total["missed"] + total["right"] == pytest.approx(1 - found.truncated)
 
@@ -149,6 +149,26 @@ def test_the_variance_is_that_of_the_distribution() -> None:
     menus = {"first": (bet,), "second": (last,)}
     coin = POMDP("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "first", menus.__getitem__)
     assert evaluate(coin, make_agent("planning", coin, planner="exact")).reward_sd == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("last_first", [False, True])
+def test_actions_with_equal_numbers_that_end_the_episode_or_not_have_a_variance_each(last_first: bool) -> None:
+    """After a coin that says nothing the stake is either played once or twice."""
+    one, pays = np.ones((2, 1)), np.array([-1.0, 1.0])
+    toss = Action(
+        "toss", np.zeros(2), np.full((2, 2), 0.5), ("x", "y"), ("end", "more") if last_first else ("more", "end")
+    )
+    bet, last = Action("bet", pays, one, ("-",), ("end",)), Action("last", pays, one, ("-",), (END,))
+    menus = {"start": (toss,), "more": (bet,), "end": (last,)}
+    coin = POMDP("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "start", menus.__getitem__)
+    assert evaluate(coin, lambda belief: belief.actions[0]).reward_sd ** 2 == pytest.approx(0.5 * 4 + 0.5 * 1)
+
+
+def test_chance_in_the_payment_of_a_terminal_action_has_a_variance() -> None:
+    pays = np.array([[1.0, -1.0], [1.0, -1.0]])
+    gamble = Action("gamble", np.zeros(2), np.full((2, 2), 0.5), ("win", "lose"), (END, END), pays=pays)
+    coin = POMDP("coin", (Factor("coin", ("h", "t"), np.array([0.5, 0.5])),), "start", FixedMenu((gamble,)))
+    assert evaluate(coin, lambda belief: "gamble").reward_sd == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("size", [1e9, 1e15, 1e18])

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -49,16 +50,20 @@ def test_processes_end_with_the_one_they_work_for(sign: int, at: str, tmp_path: 
     with (tmp_path / "errors").open("w") as errors:
         command = [sys.executable, "-c", script, str(marks)]
         with subprocess.Popen(command, env=env, stderr=errors, start_new_session=True) as process:
-            if at == "work":
-                assert eventually(lambda: len(list(marks.iterdir())) == 2)
-            assert eventually(lambda: len(children(process.pid)) >= 2)
-            started = children(process.pid)
-            if sign == signal.SIGINT:
-                os.killpg(process.pid, sign)  # as ctrl-C does
-            else:
-                process.send_signal(sign)
-            process.wait(timeout=PATIENCE)
-            assert eventually(lambda: not any(map(is_alive, started)))
+            try:
+                if at == "work":
+                    assert eventually(lambda: len(list(marks.iterdir())) == 2)
+                assert eventually(lambda: len(children(process.pid)) >= 2)
+                started = children(process.pid)
+                if sign == signal.SIGINT:
+                    os.killpg(process.pid, sign)  # as ctrl-C does
+                else:
+                    process.send_signal(sign)
+                process.wait(timeout=PATIENCE)
+                assert eventually(lambda: not any(map(is_alive, started)))
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)  # a failure leaves nobody behind who works for ever
     told = (tmp_path / "errors").read_text()
     if (
         sign != signal.SIGKILL or at == "work"

@@ -3,19 +3,20 @@
 The expected sum of a criterion is `sum(layer.act_mass @ criterion(layer) for layer in occupancy)`. A case is judged by
 the world's belief, not by the agent's.
 
-Shapes: m acts of a layer, S hidden states, O outcomes.
+Shapes: m acts of a layer or of episodes, S hidden states, O outcomes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import numpy as np
 
 from rhoplan.evaluation.occupancy import Layer
+from rhoplan.graph.action_table import ActionTable, TerminalActions
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Array
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.model.tally import Tally
 
 Criterion: TypeAlias = Callable[[Layer], Array]
@@ -26,33 +27,32 @@ def reward(layer: Layer) -> Array:
     return layer.world_arcs.reward
 
 
-def spend(layer: Layer) -> Array:
-    """Expected cost (m,) of actions that are not terminal."""
-    return np.where(layer.arcs.is_terminal, 0.0, -layer.world_arcs.reward)
-
-
-def tests(layer: Layer) -> Array:
-    """1 for tests, else 0 (m,)."""
-    return (layer.tests_after - layer.tests[layer.case]).astype(float)
-
-
 def information(layer: Layer) -> Array:
     """Expected information (m,), in nats, under the agent's beliefs."""
     return layer.arcs.information
 
 
+def steps(layer: Layer) -> Array:
+    """1 for every act (m,)."""
+    return np.ones(len(layer.case))
+
+
 def success(layer: Layer) -> Array:
     """Probability (m,) that the act is a terminal action that is a best one for the true state."""
     world, arcs, result = layer.world, layer.world_arcs, np.zeros(len(layer.case))
-    table = world.table
-    sets = table.terminals[world.observable[arcs.node[layer.stops]]]
-    most = max((len(one.actions) for one in table.terminal_sets), default=1)
-    codes = sets * most + arcs.place[layer.stops]
-    for code in np.unique(codes).tolist():
-        terminals, place = table.terminal_sets[code // most], code % most
-        mine = layer.stops[codes == code]
-        result[mine] = world.beliefs(arcs.node[mine], terminals.actions[place].factor) @ terminals.optimal[place]
+    for terminals, place, mine in terminal_groups(world.table, arcs.action[layer.stops]):
+        acts = layer.stops[mine]
+        result[acts] = world.beliefs(arcs.node[acts], terminals.actions[place].factor) @ terminals.optimal[place]
     return result
+
+
+def terminal_groups(table: ActionTable, actions: Ids) -> Iterator[tuple[TerminalActions, int, Ids]]:
+    """Groups of terminal actions (m,) that are alike: the record of their observable state, place, positions."""
+    observable = np.searchsorted(table.first[: len(table.observables)], actions, side="right") - 1
+    most = max((len(one.actions) for one in table.terminal_sets), default=1)
+    codes = table.terminals[observable] * most + actions - table.first[observable]
+    for code in np.unique(codes).tolist():
+        yield table.terminal_sets[code // most], code % most, np.flatnonzero(codes == code)
 
 
 def discounted(criterion: Criterion, world: BeliefGraph) -> Criterion:
@@ -62,26 +62,32 @@ def discounted(criterion: Criterion, world: BeliefGraph) -> Criterion:
 
 
 class Counted:
-    """Expected number of events that `tally` counts: actions, hidden states and outcomes. Missed cases are a tally."""
+    """How often `tally` counts: by actions, hidden states and outcomes. Called with a layer, expected numbers (m,)."""
 
     def __init__(self, tally: Tally, world: BeliefGraph) -> None:
         self._tally, self._world = tally, world
-        self._rows: list[Array | None] = []
+        self._counts: dict[int, Array] = {}
 
     def __call__(self, layer: Layer) -> Array:
         world, arcs, result = self._world, layer.world_arcs, np.zeros(len(layer.case))
-        for number in np.unique(arcs.action).tolist():
-            row = self._row(number)
-            if row is not None:
-                mine = np.flatnonzero(arcs.action == number)
-                result[mine] = world.beliefs(arcs.node[mine], world.table.actions[number].factor) @ row
+        for number, mine, counts in self._by_action(arcs.action):
+            action = world.table.actions[number]
+            expected = (counts * action.likelihood).sum(axis=1)
+            result[mine] = world.beliefs(arcs.node[mine], action.factor) @ expected
         return result
 
-    def _row(self, number: int) -> Array | None:
-        """What taking an action counts for in each state (S,); None if that is nothing."""
-        while len(self._rows) <= number:
-            action = self._world.table.actions[len(self._rows)]
-            counts = self._tally.counts(action, self._world.problem.factors[action.factor].states)
-            row = (counts * action.likelihood).sum(axis=1)
-            self._rows.append(row if row.any() else None)
-        return self._rows[number]
+    def realised(self, actions: Ids, states: Ids, outcomes: Ids) -> Array:
+        """The numbers (m,) for actions (m,) with known hidden states before them and outcomes."""
+        result = np.zeros(len(actions))
+        for _, mine, counts in self._by_action(actions):
+            result[mine] = counts[states[mine], outcomes[mine]]
+        return result
+
+    def _by_action(self, actions: Ids) -> Iterator[tuple[int, Ids, Array]]:
+        """The distinct actions that count, each with its positions in `actions` (m,) and its counts (S, O)."""
+        for number in np.unique(actions).tolist():
+            if number not in self._counts:
+                action = self._world.table.actions[number]
+                self._counts[number] = self._tally.counts(action, self._world.problem.factors[action.factor].states)
+            if self._counts[number].any():
+                yield number, np.flatnonzero(actions == number), self._counts[number]

@@ -1,18 +1,18 @@
-"""Simulated episodes: one row each, and the log that fills the rows while the episodes run."""
+"""Simulated episodes: one row each, filled while the episodes run."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rhoplan.evaluation.environment import Taken, WorldAction
+from rhoplan.graph.belief_graph import Arcs
 from rhoplan.model.belief import Belief
-from rhoplan.model.horizon import has_commits
-from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.policy import frame, html_table
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 20
 """Episodes that a table for a notebook shows."""
-
-NEGLIGIBLE = 1e-12
-"""Probability below which a state does not count as possible when the worst that an action can pay is looked for."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,38 @@ class Episodes:
     tallies: dict[str, Array] = field(default_factory=dict)
 
     @classmethod
+    def blank(cls, count: int, tallies: Iterable[str]) -> Episodes:
+        """Rows of `count` episodes that have not begun, to be filled while they run."""
+        rows: dict[str, Any] = {name: np.zeros(count) for name in ("reward", "discounted", "information", "success")}
+        rows |= {name: np.zeros(count, dtype=np.int64) for name in ("tests", "steps")}
+        rows |= {name: np.full(count, np.inf) for name in ("worst_paid", "worst_possible")}
+        rows |= {"truncated": np.zeros(count, dtype=bool), "log_score": np.full(count, np.nan)}
+        return cls(**rows, worst_chance=np.zeros(count), tallies={name: np.zeros(count) for name in tallies})
+
+    def add_step(self, episodes: Ids, reward: Array, arcs: Arcs, discount: Array) -> None:
+        """Add a step of `episodes` (k,), given their rewards, the arcs that they took, and the discount of the step."""
+        self.reward[episodes] += reward
+        self.discounted[episodes] += discount * reward
+        self.information[episodes] += discount * arcs.information
+        self.tests[episodes] += arcs.width > 1
+        self.steps[episodes] += 1
+        self.worst_paid[episodes] = np.minimum(self.worst_paid[episodes], reward)
+
+    def add_worst(self, episodes: Ids, least: Array, chance: Array) -> None:
+        """Note the least (k,) that an action of `episodes` (k,) can pay, and its probability (k,)."""
+        before = self.worst_possible[episodes]
+        self.worst_chance[episodes] = chance * (least <= before) + self.worst_chance[episodes] * (before <= least)
+        self.worst_possible[episodes] = np.minimum(before, least)
+
+    def completed(self, *, has_success: bool) -> Episodes:
+        """The rows, once all episodes have ended or were cut off."""
+        tallies, success = dict(self.tallies), self.success if has_success else np.full(len(self), np.nan)
+        if "success" in tallies:
+            success = (tallies.pop("success") > 0).astype(float)
+        worst = np.minimum(self.worst_possible, self.worst_paid)
+        return replace(self, success=success, tallies=tallies, worst_possible=worst)
+
+    @classmethod
     def joined(cls, parts: Sequence[Episodes]) -> Episodes:
         """All rows of several records."""
         columns = [column.name for column in fields(cls) if column.name != "tallies"]
@@ -87,62 +116,6 @@ class Episodes:
 
     def _repr_html_(self) -> str:
         names = ("reward", "discounted", "information", "tests", "steps", "success", "log_score")
-        columns = [getattr(self, name)[:MOST_SHOWN].tolist() for name in names]
-        rows = [
-            [str(number), *(f"{cell:.6g}" for cell in row)] for number, row in enumerate(zip(*columns, strict=True))
-        ]
+        columns = [range(len(self)), *(getattr(self, name) for name in names)]
+        rows = [[f"{cell:.6g}" for cell in row] for row in islice(zip(*columns, strict=True), MOST_SHOWN)]
         return html_table(("episode", *names), rows)
-
-
-class EpisodeLog:
-    """The rows of `count` episodes in `world` that are running. Methods take the episodes (k,) that they are about."""
-
-    def __init__(self, world: POMDP, count: int) -> None:
-        self.world = world
-        self.reward, self.discounted, self.information = np.zeros((3, count))
-        self.tests, self.steps = np.zeros((2, count), dtype=np.int64)
-        self.success, self.log_score = np.zeros(count), np.full(count, np.nan)
-        self.truncated = np.zeros(count, dtype=bool)
-        self.tallies = np.zeros((len(world.tallies), count))
-        self.worst_paid, self.worst_possible = np.full((2, count), np.inf)
-        self.worst_chance = np.zeros(count)
-
-    def inform(self, episodes: Ids, information: Array) -> None:
-        """Add the information (k,) that the next action is expected to bring."""
-        self.information[episodes] += self._discount(episodes) * information
-
-    def count(self, episodes: Ids, one: WorldAction, taken: Taken) -> None:
-        """Add what is tallied of an action, and whether it is a success."""
-        self.tallies[:, episodes] += one.counts[:, taken.before, taken.observation]
-        if one.optimal is not None and len(self.world.factors) == 1:
-            self.success[episodes] = one.optimal[taken.before]
-
-    def pay(self, episodes: Ids, reward: Array, is_test: NDArray[np.bool_]) -> None:
-        """Add one step and its reward (k,)."""
-        self.reward[episodes] += reward
-        self.discounted[episodes] += self._discount(episodes) * reward
-        self.tests[episodes] += is_test
-        self.steps[episodes] += 1
-        self.worst_paid[episodes] = np.minimum(self.worst_paid[episodes], reward)
-
-    def fear(self, episodes: Ids, reward: Array, chances: Array) -> None:
-        """Note that an action may pay `reward` (S,) by the state, with `chances` (k, S)."""
-        least = np.where(chances > NEGLIGIBLE, reward, np.inf).min(axis=1)
-        chance = np.where(reward <= least[:, None], chances, 0.0).sum(axis=1)
-        before = self.worst_possible[episodes]
-        self.worst_chance[episodes] = chance * (least <= before) + self.worst_chance[episodes] * (before <= least)
-        self.worst_possible[episodes] = np.minimum(before, least)
-
-    def episodes(self) -> Episodes:
-        """The rows, once all episodes have ended or were cut off."""
-        tallies = dict(zip(self.world.tallies, self.tallies, strict=True))
-        if "success" in tallies:
-            self.success = (tallies.pop("success") > 0).astype(float)
-        elif len(self.world.factors) > 1 or not has_commits(self.world):
-            self.success = np.full(len(self.reward), np.nan)
-        self.worst_possible = np.minimum(self.worst_possible, self.worst_paid)
-        columns = {column.name: getattr(self, column.name) for column in fields(Episodes) if column.name != "tallies"}
-        return Episodes(**columns, tallies=tallies)
-
-    def _discount(self, episodes: Ids) -> Array:
-        return np.power(float(self.world.discount), self.world.time_taken(self.steps[episodes]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,18 +16,26 @@ from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.variance import ReturnMoments
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import cut_off_worth, has_commits
-from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.pomdp import POMDP
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.policy import Policy, PolicyOnGraph
 
-NEGLIGIBLE = 1e-17
-"""Mass at a node below which cases are no longer followed, if a problem observes, then commits."""
-
-NEGLIGIBLE_ELSEWHERE = 1e-13
-"""The same for other problems: their graphs are far larger."""
-
 MEMORY = 2e9
 """Bytes that a belief graph may take if the caller sets no budget; values and temporary arrays come on top."""
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """Mass at a node below which cases are no longer followed.
+
+    negligible: if the problem observes, then commits. negligible_elsewhere: in other problems, whose graphs are larger.
+    """
+
+    negligible: float = 1e-17
+    negligible_elsewhere: float = 1e-13
+
+
+SETTINGS = ExactSettings()
 
 
 def evaluate(
@@ -62,7 +71,7 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     """The score of following `policy` for at most `steps` actions, in `world` (the agent's own model by default)."""
     graph, world = policy.graph, world or policy.graph
     observes_then_commits, problem = graph.problem.observes_then_commits, world.problem
-    negligible = NEGLIGIBLE if observes_then_commits else NEGLIGIBLE_ELSEWHERE
+    negligible = SETTINGS.negligible if observes_then_commits else SETTINGS.negligible_elsewhere
     occupancy = Occupancy(policy, steps=steps, world=world, negligible=negligible)
     summed: dict[str, criteria.Criterion] = {
         name: criteria.Counted(tally, world) for name, tally in problem.tallies.items()
@@ -70,16 +79,16 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     summed |= {
         "discounted": criteria.discounted(criteria.reward, world),
         "information": criteria.discounted(criteria.information, world),
+        "steps": criteria.steps,
     }
     # With several hidden factors no terminal action is about all of them: the problem says what counts as a success.
-    if "success" not in summed and len(problem.factors) == 1 and has_commits(problem):
+    if "success" not in summed and len(problem.factors) == 1 and has_commits(graph.problem):
         summed["success"] = criteria.success
     totals = dict.fromkeys(summed, 0.0)
-    moments, ends, log_score = ReturnMoments(world), _Ends(), 0.0
-    truncated = 0.0
+    moments, ended, log_score, truncated = ReturnMoments(world), [], 0.0, 0.0
     for layer in occupancy:
         moments.observe(layer)
-        ends.observe(layer)
+        ended += layer.ended
         if observes_then_commits:
             log_score += _log_score(layer)
         if layer.is_cut:
@@ -88,44 +97,25 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
         for name, criterion in summed.items():
             totals[name] += float(layer.act_mass @ criterion(layer))
     mean, variance = moments.result
+    tests, mass = (np.concatenate(parts) for parts in zip(*ended, strict=True))
+    distribution = np.bincount(tests, weights=mass).astype(float)
     return Score(
         kind="exact",
         reward=mean,
         reward_sd=math.sqrt(variance),
-        tests=float(np.dot(ends.distribution, np.arange(len(ends.distribution)))),
+        tests=float(distribution @ np.arange(len(distribution))),
         success=totals.get("success", math.nan),
         truncated=truncated,
         log_score=log_score if observes_then_commits else math.nan,
-        tests_distribution=tuple(ends.distribution.tolist()),
+        tests_distribution=tuple(distribution.tolist()),
         dropped=occupancy.dropped,
         nodes=graph.size,
         tallies={name: totals[name] for name in problem.tallies if name != "success"},
         discounted=totals["discounted"],
         discounted_tail=cut_off_worth(problem, truncated, steps),
-        steps=ends.steps,
+        steps=totals["steps"],
         information=totals["information"],
     )
-
-
-class _Ends:
-    """The distribution of the number of tests, and the expected number of steps, of cases that have ended."""
-
-    def __init__(self) -> None:
-        self.distribution: Array = np.zeros(1)
-        self.steps = 0.0
-
-    def observe(self, layer: Layer) -> None:
-        if layer.is_cut:
-            self._add(layer.tests, layer.mass, layer.step)
-            return
-        self._add(layer.tests_after[layer.stops], layer.act_mass[layer.stops], layer.step + 1)
-        self._add(layer.tests_after[layer.act[layer.ends]], layer.part_mass[layer.ends], layer.step + 1)
-
-    def _add(self, tests: Ids, mass: Array, steps: int) -> None:
-        found = np.bincount(tests, weights=mass, minlength=len(self.distribution)).astype(float)
-        found[: len(self.distribution)] += self.distribution
-        self.distribution = found
-        self.steps += steps * float(mass.sum())
 
 
 def _log_score(layer: Layer) -> float:

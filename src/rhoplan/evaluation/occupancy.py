@@ -58,10 +58,13 @@ class Layer:
         """The acts that are terminal actions."""
         return np.flatnonzero(self.arcs.is_terminal)
 
-    @cached_property
-    def goes(self) -> Ids:
-        """The acts that are not terminal actions."""
-        return np.flatnonzero(~self.arcs.is_terminal)
+    @property
+    def ended(self) -> list[tuple[Ids, Array]]:
+        """Groups of cases whose episodes end here or are cut off: number of tests and mass of each."""
+        if self.is_cut:
+            return [(self.tests, self.mass)]
+        by_outcome = self.tests_after[self.act[self.ends]], self.part_mass[self.ends]
+        return [(self.tests_after[self.stops], self.act_mass[self.stops]), by_outcome]
 
     @property
     def is_cut(self) -> bool:
@@ -110,12 +113,14 @@ class Occupancy:
         after = graph.child[arcs.branch[act] + outcome].astype(np.int64)
         world_after = after if world is graph else world.child[branch[possible]].astype(np.int64)
         ends = after < 0
-        self._check_possible(arcs, act[ends], outcome[ends])
+        check_possible(graph, arcs, act[ends], outcome[ends])
         on = np.flatnonzero(~ends)
         tests_after = tests[case] + (arcs.width > (0 if graph.problem.observes_then_commits else 1))
         cases, met = self._meet(after[on], world_after[on], tests_after[act[on]])
         total = np.bincount(met, weights=part_mass[on], minlength=len(cases[0])).astype(float, copy=False)
-        kept = self._matters(cases[0], total)
+        # Followed on: cases with enough mass, or with as much at stake as enough mass has at the root.
+        stake, whole = graph.stop_absolute[cases[0]], graph.stop_absolute[graph.root]
+        kept = (total > self.negligible) | (total * stake > self.negligible * whole) & (whole > 0)
         self.dropped += float(total[~kept].sum())
         layer = Layer(graph, world, step, node, world_node, tests, mass, case, act_mass, tests_after, arcs,
                       world_arcs, act, outcome, part_mass, ends, met, total, kept)  # fmt: skip
@@ -143,17 +148,14 @@ class Occupancy:
         _, first, place = np.unique(code, return_index=True, return_inverse=True)
         return (node[first], world_node[first], tests[first]), place
 
-    def _matters(self, nodes: Ids, mass: Array) -> NDArray[np.bool_]:
-        """Whether (n,) cases are followed on: enough mass, or as much at stake as enough mass has at the root."""
-        stake, whole = self.graph.stop_absolute[nodes], self.graph.stop_absolute[self.graph.root]
-        result: NDArray[np.bool_] = (mass > self.negligible) | (mass * stake > self.negligible * whole) & (whole > 0)
-        return result
 
-    def _check_possible(self, arcs: Arcs, act: Ids, outcome: Ids) -> None:
-        """Raise ImpossibleEvidence if the agent gives an outcome probability zero that occurs in the world."""
-        graph = self.graph
-        targets = graph.table.target(arcs.action[act], outcome)
-        for place in np.flatnonzero(targets >= 0).tolist():
-            arc, action = act[place], graph.table.actions[arcs.action[act[place]]]
-            belief = graph.beliefs(arcs.node[arc : arc + 1], action.factor)[0]
-            raise impossible(graph.problem, belief, action, action.outcomes[outcome[place]])
+def check_possible(graph: BeliefGraph, arcs: Arcs, act: Ids, outcome: Ids) -> None:
+    """Raise ImpossibleEvidence if an outcome (p,) of arcs (p,) that leads nowhere does not end the episode.
+
+    The agent then gives probability zero to an observation that occurs in the world. act: positions in `arcs`.
+    """
+    targets = graph.table.target(arcs.action[act], outcome)
+    for place in np.flatnonzero(targets >= 0).tolist():
+        arc, action = act[place], graph.table.actions[arcs.action[act[place]]]
+        belief = graph.beliefs(arcs.node[arc : arc + 1], action.factor)[0]
+        raise impossible(graph.problem, belief, action, action.outcomes[outcome[place]])

@@ -20,7 +20,6 @@ from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.simulate import summarise
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import cut_off_worth
-from rhoplan.planning import clock
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.solved import SolvedPolicy
@@ -28,34 +27,29 @@ from rhoplan.planning.objective import Objective
 
 Solved: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy
 
-MOST_NODES = 3_000
-"""Beliefs up to which the plan is followed exactly: a few seconds, and little memory."""
-
-MOST_NUMBERS = 3_000_000
-"""Probabilities of states in all these beliefs."""
-
-EPISODES, FEWEST = 300, 10
-"""Episodes of an estimate, and how many of them if there is no time for so many."""
-
-SECONDS = 10.0
-"""Time for an estimate."""
+FEWEST = 10
+"""Episodes of an estimate at least."""
 
 
 def score_solved(
-    policy: Solved, *, most_nodes: int = MOST_NODES, episodes: int = EPISODES, seconds: float = SECONDS
+    policy: Solved,
+    *,
+    most_nodes: int = 3_000,
+    most_numbers: int = 3_000_000,
+    episodes: int = 300,
+    seconds: float = 10.0,
 ) -> Score:
     """The Score of following `policy` from the initial belief, with its `value` and `value_tail`.
 
-    Estimates are from `episodes`, or from as many as there is time for in `seconds`, but FEWEST at least.
+    It is exact if the belief graph has at most `most_nodes` nodes and `most_numbers` probabilities. Otherwise it is
+    estimated from `episodes` episodes, or from as many as there is time for in `seconds`, but FEWEST at least.
     """
     weight = policy.settings.weight
     problem = replace(policy.origin, discount=policy.settings.discount)
-    aim = Objective(weight, discount=problem.discount)
-    followed = RulePolicy(problem, policy, aim)
+    followed = RulePolicy(problem, policy, Objective(weight, discount=problem.discount))
     states = max(len(factor.states) for factor in problem.factors)
-    budget = Budget(nodes=min(most_nodes, MOST_NUMBERS // states))
     try:
-        graph = BeliefGraph(problem, budget=budget)
+        graph = BeliefGraph(problem, budget=Budget(nodes=min(most_nodes, most_numbers // states)))
         found = exact.score(followed.on(graph), steps=problem.cap)
     except LimitError:
         rows = _episodes(Rollout(problem, followed, problem, problem.cap), episodes, seconds)
@@ -68,14 +62,11 @@ def score_solved(
 
 
 def _episodes(rollout: Rollout, episodes: int, seconds: float) -> Episodes:
-    """The first episodes of seed 0: as many as there is time for, by the pace so far, FEWEST at least."""
-    begin, parts, done = clock.now(), [], 0
-    while done < episodes:
-        spent = clock.now() - begin
-        pace = done * (seconds - spent) / max(spent, 1e-9)
-        count = min(max(int(min(pace, 10.0 * done)), FEWEST - done), episodes - done)
-        if count <= 0:
-            break
+    """The first episodes of seed 0. Their number is doubled as long as there is time for that."""
+    parts: list[Episodes] = []
+    timer, done = Budget(), 0
+    while done < episodes and (not parts or 2 * timer.elapsed <= seconds):
+        count = min(max(done, FEWEST), episodes - done)
         parts.append(rollout.episodes(0, done, done + count))
         done += count
     return Episodes.joined(parts)

@@ -90,24 +90,19 @@ class Score:
         shown = [name for name in SHOWN if name in found and not (name == "steps" and found["tests"] > 0)]
         if not math.isclose(found["discounted"], found["reward"], rel_tol=1e-9, abs_tol=1e-12):
             shown = ["discounted", *shown]
-        parts = [f"{name} {found[name]:.6g}{self._plus_minus(name)}" for name in shown]
+        errors = {name: f" ± {self.se[name]:.2g}" for name in shown if name in self.se}
+        parts = [f"{name} {found[name]:.6g}{errors.get(name, '')}" for name in shown]
         how = self.kind if not self.episodes else f"{self.kind} from {self.episodes:,} episodes"
         return f"Score({', '.join(parts)}; {how})"
 
     def _repr_html_(self) -> str:
-        heads = ("quantity", "mean") if not self.se else ("quantity", "mean", "standard error")
-        rows = [
-            [name, f"{mean:.6g}", *([f"{self.error(name):.3g}"] if self.se else [])]
-            for name, mean in self.quantities.items()
-        ]
-        return html_table(heads, rows)
+        rows = [[name, f"{mean:.6g}", f"{self.error(name):.3g}"] for name, mean in self.quantities.items()]
+        columns = 3 if self.se else 2
+        return html_table(("quantity", "mean", "standard error")[:columns], [row[:columns] for row in rows])
 
     def error(self, name: str) -> float:
         """The standard error of a quantity: 0 where the score is exact."""
         return self.se.get(name, math.nan) if self.se else 0.0
-
-    def _plus_minus(self, name: str) -> str:
-        return f" ± {self.se[name]:.2g}" if name in self.se else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,7 +130,7 @@ class Scores(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         heads, rows = self._table()
-        return html_table(heads, [[str(row[0]), *(_cell(cell) for cell in row[1:])] for row in rows])
+        return html_table(heads, [[policy, kind, *(f"{mean:.6g}" for mean in means)] for policy, kind, *means in rows])
 
     def _table(self) -> tuple[tuple[str, ...], list[list[Any]]]:
         names = dict.fromkeys(name for score in self.scores.values() for name in score.quantities)
@@ -144,7 +139,3 @@ class Scores(Mapping[str, Score]):
             for policy, score in self.scores.items()
         ]
         return ("policy", "kind", *names), rows
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

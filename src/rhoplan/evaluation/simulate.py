@@ -14,7 +14,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, ImpossibleEvidence, LimitError, expect
@@ -25,21 +24,18 @@ from rhoplan.evaluation.score import QUANTITIES, Score, UnseenLoss
 from rhoplan.evaluation.streams import LARGEST_SEED, PUBLISHED_SEEDS, STRIDE
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import cut_off_worth
-from rhoplan.model.pomdp import POMDP
-from rhoplan.model.worlds import check_world, in_names_of
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.worlds import in_names_of
 from rhoplan.parallel import run_jobs
 from rhoplan.planning.policy import Policy
 
 EXACT_NODES = 20_000
 """Nodes up to which the exact score is computed beside a simulation: well below a second."""
 
-CONFIDENCE = 0.95
-"""Of intervals for shares."""
-
 ONE_SE = math.erf(math.sqrt(0.5))
 """Share of a normal distribution within one standard error."""
 
-Batch = tuple[int, int, int]
+Job = tuple[int, int, int]
 """Seed, first episode and the one after the last."""
 
 Progress = Callable[[int], None]
@@ -90,7 +86,7 @@ def simulate_episodes(
     rollout = _rollout(problem, policy, world, max_steps, settings or RolloutSettings())
     size = rollout.settings.batch_for(problem)
     batches = [(seed, first, min(first + size, episodes)) for seed in seeds for first in range(0, episodes, size)]
-    parts: dict[Batch, Episodes] = {}
+    parts: dict[Job, Episodes] = {}
     for batch, part in run_jobs(partial(_episodes, rollout), batches, workers=jobs, cluster=cluster):
         parts[batch] = part
         if progress:
@@ -124,13 +120,13 @@ def check_seeds(seeds: Sequence[int], episodes: int) -> None:
 
 
 def cheap_score(problem: POMDP, policy: Policy, *, world: POMDP | None, max_steps: int) -> Score | None:
-    """The exact score where a small belief graph holds it; None elsewhere."""
+    """The exact score if the problem observes, then commits, and a small belief graph holds it; else None."""
     if not problem.observes_then_commits or policy.samples:
         return None
     graph, truth = BeliefGraph(problem, budget=Budget(nodes=EXACT_NODES)), None
     try:
         if world is not None and world is not problem:
-            truth = BeliefGraph(in_names_of(problem, world), budget=Budget(nodes=EXACT_NODES))
+            truth = BeliefGraph(in_names_of(problem, world), budget=graph.budget)
         return exact.score(policy.on(graph), steps=max_steps, world=truth)
     except (LimitError, ImpossibleEvidence):
         return None
@@ -141,24 +137,25 @@ def summarise(
 ) -> Score:
     """Means of `rows` with standard errors: from the variances of `exact`, or else from the rows."""
     count = len(rows)
-    means: dict[str, Any] = {name: float(getattr(rows, name).astype(float).mean()) for name in QUANTITIES}
-    tallies = {name: float(values.mean()) for name, values in rows.tallies.items()}
-    columns: dict[str, NDArray[np.generic]] = {name: getattr(rows, name) for name in QUANTITIES} | dict(rows.tallies)
-    errors = {name: _sample_sd(values) / math.sqrt(count) for name, values in columns.items()}
-    for name in ("success", "truncated"):
-        errors[name] = _error_of_share(means[name], count)
-    if exact is not None:
-        errors |= {name: sd / math.sqrt(count) for name, sd in _exact_sds(exact, rows, max_steps).items()}
+    columns = {name: getattr(rows, name).astype(float) for name in QUANTITIES}
+    means: dict[str, Any] = {name: float(column.mean()) for name, column in columns.items()}
+    errors = {name: _sample_sd(column) / math.sqrt(count) for name, column in (columns | rows.tallies).items()}
     success = (math.nan, math.nan)
+    for name in ("success", "truncated"):
+        if not math.isnan(means[name]):  # half of Wilson's interval, which is not 0 if all or none succeed
+            lower, upper = wilson(round(means[name] * count), count, confidence=ONE_SE)
+            errors[name] = (upper - lower) / 2
     if not math.isnan(means["success"]):
         success = wilson(round(means["success"] * count), count)
+    if exact is not None:
+        errors |= {name: sd / math.sqrt(count) for name, sd in _exact_sds(exact, rows, max_steps).items()}
     return Score(
         "estimated",
         **means,
         reward_sd=errors["reward"] * math.sqrt(count),
         discounted_tail=cut_off_worth(world, means["truncated"], max_steps),
-        tests_distribution=tuple(float(share) for share in np.bincount(rows.tests) / count),
-        tallies=tallies,
+        tests_distribution=tuple((np.bincount(rows.tests) / count).tolist()),
+        tallies={name: float(values.mean()) for name, values in rows.tallies.items()},
         se=errors,
         episodes=count,
         seeds=seeds,
@@ -168,7 +165,7 @@ def summarise(
     )
 
 
-def wilson(successes: float, n: int, *, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(successes: float, n: int, *, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's interval for the share behind `successes` out of `n`; it is never empty, even at 0 or n successes.
 
     In closed form: `scipy.stats`, which has it, takes most of a second to import.
@@ -186,48 +183,36 @@ def wilson(successes: float, n: int, *, confidence: float = CONFIDENCE) -> tuple
 def _rollout(
     problem: POMDP, policy: Policy, world: POMDP | None, max_steps: int | None, settings: RolloutSettings
 ) -> Rollout:
-    if world is not None:
-        check_world(problem, world)
     steps = problem.cap if max_steps is None else max_steps
     if steps < 1:
         raise _refused(f"max_steps must be at least 1; it is {steps}", "max_steps")
-    return Rollout(problem, policy, world or problem, steps, settings)
+    truth = problem if world is None or world is problem else in_names_of(problem, world)
+    return Rollout(problem, policy, truth, steps, settings)
 
 
-def _episodes(rollout: Rollout, batch: Batch) -> Episodes:
-    return rollout.episodes(*batch)
+def _episodes(rollout: Rollout, job: Job) -> Episodes:
+    return rollout.episodes(*job)
 
 
-def _sample_sd(values: NDArray[np.generic]) -> float:
-    numbers = values.astype(float)
-    return float(numbers.std(ddof=1)) if len(numbers) > 1 and bool(np.all(np.isfinite(numbers))) else math.nan
-
-
-def _error_of_share(share: float, count: int) -> float:
-    """Half of Wilson's interval, which is not 0 where all or none succeeded."""
-    if math.isnan(share):
-        return math.nan
-    lower, upper = wilson(round(share * count), count, confidence=ONE_SE)
-    return (upper - lower) / 2
+def _sample_sd(values: Array) -> float:
+    return float(values.std(ddof=1)) if len(values) > 1 and bool(np.all(np.isfinite(values))) else math.nan
 
 
 def _exact_sds(exact: Score, rows: Episodes, max_steps: int) -> dict[str, float]:
     """Standard deviations of one episode that the exact score gives."""
+
+    def sd(values: Array) -> float:
+        return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
+
     weights = np.array(exact.tests_distribution)
     tests = np.arange(len(weights), dtype=float)
     # These problems observe, then commit: an episode has a step more than tests, unless it is cut off.
-    found = {"reward": exact.reward_sd, "tests": _sd(tests, weights)}
-    found["steps"] = _sd(np.minimum(tests + 1, max_steps), weights)
-    found |= {
-        name: math.sqrt(max(p * (1 - p), 0.0)) for name in ("success", "truncated") for p in (getattr(exact, name),)
-    }
+    found = {"reward": exact.reward_sd, "tests": sd(tests), "steps": sd(np.minimum(tests + 1, max_steps))}
+    for name, share in (("success", exact.success), ("truncated", exact.truncated)):
+        found[name] = math.sqrt(max(share * (1 - share), 0.0))
     if np.array_equal(rows.discounted, rows.reward):
         found["discounted"] = exact.reward_sd
     return found
-
-
-def _sd(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
-    return math.sqrt(max(float((values - float(values @ weights)) ** 2 @ weights), 0.0))
 
 
 def _unseen_loss(rows: Episodes) -> UnseenLoss | None:

@@ -23,7 +23,7 @@ from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import MEMORY, score
 from rhoplan.evaluation.score import Score
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.parametric import ParametricLookahead, PolicyAtWeight
 
 RESOLUTION = 1e-6
@@ -73,17 +73,15 @@ def policy_steps(
     if not problem.observes_then_commits or problem.leaf is not None:
         raise ProblemError(f"'{problem.name}' is not an observe-then-commit problem: its steps cannot be found")
     if not 0 <= low < high < np.inf:
-        raise AgentError(
-            f"weights must go up from a number of at least 0; they go from {low:g} to {high:g}", field=("weight",)
-        )
+        rule = "weights must go up from a number of at least 0"
+        raise AgentError(f"{rule}; they go from {low:g} to {high:g}", field=("weight",))
     if not resolution > 0:
         raise AgentError(f"resolution must be above 0; it is {resolution:g}", field=("resolution",))
     if horizon < 1:
         raise AgentError(f"horizon must be at least 1; it is {horizon}", field=("horizon",))
     nat = per_nat(1.0, unit)
-    lookahead = ParametricLookahead(
-        BeliefGraph(problem, budget=budget or Budget(memory=MEMORY)), horizon, low=low * nat, high=high * nat
-    )
+    graph = BeliefGraph(problem, budget=budget or Budget(memory=MEMORY))
+    lookahead = ParametricLookahead(graph, horizon, low=low * nat, high=high * nat)
     given = {low * nat: low, high * nat: high}
     return tuple(islice(_steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given=given), limit))
 
@@ -92,18 +90,18 @@ def _steps(
     lookahead: ParametricLookahead, *, unit: str, nat: float, width: float, given: dict[float, float]
 ) -> Iterator[Step]:
     """The steps one after the other. given: weights per nat that are reported as they were given, without rounding."""
-    lower, before, now = lookahead.low, None, _follow(lookahead, lookahead.low)
+    lower, now = lookahead.low, _follow(lookahead, lookahead.low)
+    before: _Followed | None = None
     step: Step | None = None
     while True:
         upper = float(now.changes[0]) if now.changes.size else lookahead.high
-        if step is not None and before is not None and now.is_same(before):
+        if step is not None and before is not None and now.places == before.places:
             step = replace(step, upper=given.get(upper, upper / nat))
         else:
             if step is not None:
                 yield step
-            changed = 0 if before is None else now.differences(before)
             start, end = given.get(lower, lower / nat), given.get(upper, upper / nat)
-            step = Step(start, end, unit, now.score, len(now.nodes), changed)
+            step = Step(start, end, unit, now.score, len(now.places), now.differences(before))
         if upper + width >= lookahead.high:
             yield step
             return
@@ -113,28 +111,25 @@ def _steps(
 
 @dataclass(frozen=True, eq=False)
 class _Followed:
-    """A policy that was followed: the nodes where it decides, in order, its places there, its score, and the weights
-    above its own at which one of its decisions changes."""
+    """A policy that was followed: its place at each node where it decides, its score, and the weights above its own at
+    which one of its decisions changes."""
 
-    nodes: Ids
-    places: Ids
+    places: dict[int, int]
     score: Score
     changes: Array
 
-    def is_same(self, other: _Followed) -> bool:
-        return np.array_equal(self.nodes, other.nodes) and np.array_equal(self.places, other.places)
-
-    def differences(self, other: _Followed) -> int:
+    def differences(self, other: _Followed | None) -> int:
         """At how many nodes both decide, and differently."""
-        _, mine, theirs = np.intersect1d(self.nodes, other.nodes, assume_unique=True, return_indices=True)
-        return int(np.count_nonzero(self.places[mine] != other.places[theirs]))
+        places = {} if other is None else other.places
+        return sum(places[node] != place for node, place in self.places.items() if node in places)
 
 
 def _follow(lookahead: ParametricLookahead, weight: float) -> _Followed:
     """The policy just above `weight`, per nat."""
     policy = PolicyAtWeight(lookahead, weight)
     found = score(policy, steps=lookahead.graph.problem.cap)
-    return _Followed(policy.nodes, policy.places(policy.nodes), found, policy.changes)
+    places = dict(zip(policy.nodes.tolist(), policy.places(policy.nodes).tolist(), strict=True))
+    return _Followed(places, found, policy.changes)
 
 
 def _past(lookahead: ParametricLookahead, now: _Followed, window: float) -> tuple[float, _Followed]:

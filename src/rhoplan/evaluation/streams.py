@@ -10,6 +10,8 @@ Shapes: n episodes, F hidden factors, k episodes that draw.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
@@ -24,7 +26,7 @@ STRIDE = 10_000
 LARGEST_SEED = 10**14
 
 BLOCK = 32
-"""Uniform numbers that are drawn at once for an episode."""
+"""Uniform numbers that are drawn at once for an episode, at first."""
 
 
 class Streams:
@@ -38,9 +40,7 @@ class Streams:
         self.entropy: list[int] = list(range(seed * STRIDE + first, seed * STRIDE + last))
         generators = [Generator(PCG64(SeedSequence(entropy))) for entropy in self.entropy]
         self.states: Ids = np.array([[draw(rng) for draw in drawers] for rng in generators], dtype=np.int64)
-        self._numbers = _Numbers(generators)
-        self._drawn = np.zeros(len(generators), dtype=np.int64)
-        self._own: _Numbers | None = None
+        self._numbers, self._drawn = _Numbers(generators), np.zeros(len(generators), dtype=np.int64)
 
     def uniforms(self, episodes: Ids) -> Array:
         """The next number (k,) of each of `episodes` (k,), which are distinct."""
@@ -49,31 +49,27 @@ class Streams:
 
     def own(self, episodes: Ids, step: int) -> Array:
         """The number (k,) with which a randomised policy draws its action at `step`."""
-        if self._own is None:
-            sequences = [SeedSequence(entropy, spawn_key=(1,)) for entropy in self.entropy]
-            self._own = _Numbers([Generator(PCG64(sequence)) for sequence in sequences])
         return self._own.at(episodes, np.full(len(episodes), step))
+
+    @cached_property
+    def _own(self) -> _Numbers:
+        sequences = [SeedSequence(entropy, spawn_key=(1,)) for entropy in self.entropy]
+        return _Numbers([Generator(PCG64(sequence)) for sequence in sequences])
 
 
 class _Numbers:
-    """Uniform numbers of several generators by place, drawn when they are needed."""
+    """Uniform numbers of several generators by place, drawn in blocks."""
 
     def __init__(self, generators: list[Generator]) -> None:
         self._generators = generators
-        self._numbers = np.empty((len(generators), BLOCK))
-        self._filled = np.zeros(len(generators), dtype=np.int64)
+        self._numbers = np.empty((len(generators), 0))
 
     def at(self, rows: Ids, places: Ids) -> Array:
         """The number (k,) at `places` (k,) of `rows` (k,)."""
-        short = rows[places >= self._filled[rows]].tolist()
-        if short:
-            width = self._numbers.shape[1]
-            if places.max() >= width:
-                more = max(width, int(places.max()) + 1 - width)
-                self._numbers = np.concatenate([self._numbers, np.empty((len(self._numbers), more))], axis=1)
-                width += more
-            for row in short:
-                self._numbers[row, self._filled[row] :] = self._generators[row].random(width - self._filled[row])
-            self._filled[short] = width
+        drawn = self._numbers.shape[1]
+        missing = int(places.max(initial=-1)) + 1 - drawn
+        if missing > 0:
+            more = [rng.random(max(drawn, BLOCK, missing)) for rng in self._generators]
+            self._numbers = np.hstack([self._numbers, more])
         result: Array = self._numbers[rows, places]
         return result

@@ -71,10 +71,10 @@ class ReturnMoments:
             weights = around**2
             if before is not None:
                 weights += 2 * around * before[mine, factor, : around.shape[1]]
+            if action.pays_by_chance is not None:
+                weights += action.pays_by_chance.variance
             self._within += float(mass @ (beliefs * weights).sum(axis=1))
-            if arcs.width[mine[0]]:
-                if action.pays_by_chance is not None:
-                    self._within += float(mass @ (beliefs @ action.pays_by_chance.variance))
+            if arcs.width[mine].any():  # otherwise all of them end the episode
                 offset = np.zeros((len(case), *self._shape)) if offset is None else offset
                 offset[mine, factor, : around.shape[1]] += around
         return mean, offset

@@ -1,4 +1,4 @@
-"""A digest of the code that decides results, so that a kept result is used again exactly as long as it holds."""
+"""A digest of the code that determines results: a saved result is valid as long as the digest is the same."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from importlib.resources import files
 from pathlib import Path
 
 SHOWS = ("advice", "app", "present", "gym.py")
-"""Rooms of rhoplan that show results and decide none; all others count."""
+"""Packages and modules of rhoplan that present results; all others determine them."""
 
 
 @cache
 def fingerprint(more: tuple[Path, ...] = ()) -> str:
-    """A digest of rhoplan's code that decides results, and of the files `more`."""
+    """A digest of rhoplan's code that determines results, and of the files `more`."""
     library = Path(str(files("rhoplan")))
     engine = [path for path in library.rglob("*.py") if path.relative_to(library).parts[0] not in SHOWS]
     digest = hashlib.sha256()

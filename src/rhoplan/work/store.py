@@ -1,8 +1,7 @@
-"""A folder of results: written at once and whole, and one owner at a time.
+"""A folder of results: each written whole or not at all, and one owner of the folder at a time.
 
-A result is a small JSON file under a temporary name that is then renamed, so a run that is killed, or a full disk,
-leaves either the whole result or none. It carries a digest of its job's key and of all it says: a file that does not
-agree with its digest (a bit flipped, a digit changed, the file of another job) counts as none, and the log says so.
+A result is a small JSON file. It carries a digest of its job's key and of all it says: a file that does not agree with
+its digest (a bit flipped, a digit changed, the file of another job) counts as none, and the log says so.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rhoplan.errors import RhoplanError
-from rhoplan.files import write_text
+from rhoplan.files import sweep, write_text
 
 DIGEST = "sha256"
-"""The field of a kept result that the others are checked by."""
+"""The field of a saved result by which the others are checked."""
 
 
 class Job(Protocol):
@@ -45,13 +44,12 @@ class Store:
     what, option = "run", "--keep"
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.results = folder / "results"
+        self.folder, self.results = folder, folder / "results"
         self.damaged: set[str] = set()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Own the folder while the block runs; FolderInUse where another process does. The system frees it on death."""
+        """Own the folder while the block runs; FolderInUse if another process does. The system frees it on death."""
         self.results.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("a+") as handle:
             try:
@@ -64,15 +62,19 @@ class Store:
             try:
                 yield
             finally:
-                self._tell()
+                if self.damaged:
+                    count = "1 kept result" if len(self.damaged) == 1 else f"{len(self.damaged)} kept results"
+                    message = "%s in '%s' did not check: computed again"
+                    logging.getLogger(__name__).warning(message, count, self.results)
+                    self.damaged.clear()
 
     def get(self, job: Job) -> dict[str, Any] | None:
-        """What `job` gave before: its outcome as `put` was given it; None where nothing can be trusted."""
+        """The outcome of `job` as `put` was given it; None if there is none or it cannot be trusted."""
         path = self._path(job)
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if kept.pop(DIGEST) == _digest(job, kept) and kept["job"] == job.about:
-                return dict(kept)
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if record.pop(DIGEST) == _digest(job, record) and record["job"] == job.about:
+                return dict(record)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -81,23 +83,16 @@ class Store:
         return None
 
     def put(self, job: Job, outcome: dict[str, Any]) -> None:
+        """Save the outcome of `job`."""
         record = {"job": job.about, **outcome}
         write_text(self._path(job), _plain({DIGEST: _digest(job, record), **record}) + "\n")
 
-    def _tell(self) -> None:
-        if self.damaged:
-            count = "1 kept result" if len(self.damaged) == 1 else f"{len(self.damaged)} kept results"
-            logging.getLogger(__name__).warning("%s in '%s' did not check: computed again", count, self.results)
-            self.damaged.clear()
+    def sweep(self, folder: Path) -> None:
+        """Remove what killed runs left half-written in `folder`, which must be the store's own."""
+        sweep(folder, lambda name: True)
 
     def _path(self, job: Job) -> Path:
         return self.results / f"{job.key}.json"
-
-    def sweep(self, folder: Path) -> None:
-        """Remove what runs that were killed left half written in `folder`, which must be the store's own."""
-        for path in folder.glob(".*-*"):
-            if path.is_file():
-                path.unlink()
 
 
 def _digest(job: Job, record: dict[str, Any]) -> str:
