@@ -56,7 +56,7 @@ class ErrandPlan:
         LimitError where `deadline` comes first.
         """
         found = self.outlook.around(situation.observable)
-        with self.outlook.limited(found, max(deadline - clock.now(), 0.0)):
+        with self.outlook.limited(max(deadline - clock.now(), 0.0)):
             worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
             begun, tests = self._begun(situation, found, worth, after)
         order = self.outlook.order(

@@ -14,17 +14,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rhoplan.belief_math.transitions import expected
-from rhoplan.model.pomdp import END, POMDP, Action, Observable
+from rhoplan.belief_math.transitions import entries
+from rhoplan.model.pomdp import END, POMDP, Action, Ids, Observable
 from rhoplan.planning import clock
 from rhoplan.planning.routing.site_graph import SiteGraph, depends, is_move
 
 MOST_COMPARED = 100_000
 """Observable states that are compared one by one."""
-
-Mask = NDArray[np.bool_]
 
 Label = tuple[Observable, frozenset[int]]
 """The place of the start's surroundings that an observable state is like, and the factors dealt with."""
@@ -109,13 +106,11 @@ def numbers_of(action: Action) -> tuple[object, ...]:
     return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change
 
 
-def _after(action: Action) -> Mask:
-    """The states (S,) that an action can leave its factor in."""
-    states = np.eye(len(action.reward))
+def _after(action: Action) -> Ids:
+    """The states that an action can leave its factor in."""
     if action.transition is None:
-        return np.ones(len(states), dtype=bool)
-    change = action.transition
-    return np.array([any(expected(change, o, held).any() for o in range(len(action.outcomes))) for held in states])
+        return np.arange(len(action.reward))
+    return np.unique(entries(action.transition, len(action.outcomes))[2])
 
 
 def _is_open(action: Action) -> bool:
@@ -149,14 +144,10 @@ def _deals(problem: POMDP, found: SiteGraph, factor: int) -> list[Action]:
 
 def _is_sure(deals: list[Action]) -> bool:
     """Whether dealing with a factor leaves it in one state, whatever it was in: there is nothing left to know."""
-    return all(
-        deal.transition is not None
-        and any((expected(deal.transition, 0, held) == 1).all() for held in np.eye(len(deal.reward)))
-        for deal in deals
-    )
+    return all(deal.transition is not None and len(_after(deal)) == 1 for deal in deals)
 
 
 def _is_spent(deals: list[Action]) -> bool:
     """Whether dealing with a factor leaves it in states in which dealing with it again pays nothing."""
-    reached = np.any([_after(action) for action in deals], axis=0)
+    reached = np.concatenate([_after(action) for action in deals])
     return not any((action.reward[reached] > 0).any() for action in deals)
