@@ -1,4 +1,4 @@
-"""Whether a problem decomposes into site tasks for good: what a site graph shows at the start stays true ever after.
+"""Whether a problem decomposes into site tasks throughout: whether the site graph at the start describes every state.
 
 A site graph describes the surroundings of one observable state. Plans can be made from it whatever comes later. An
 upper bound needs more: each factor is dealt with once, at one site, and nothing else changes on the way. Every
@@ -57,17 +57,17 @@ def decomposes(
         for action, like in zip(menu, model, strict=True):
             if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin, informs):
                 return False
-            is_deal = len(like.outcomes) == 1 and not _is_open(like)
-            if not is_deal and not _is_open(like) and set(action.leads_to) != {observable}:
-                return False
-            stays = like.factor in spent and set(action.leads_to) == {observable}
+            is_deal, is_here = depends(like), set(action.leads_to) == {observable}
+            if not is_deal and not _is_open(like) and not is_here:
+                return False  # a test that changes the observable state
+            stays = like.factor in spent and is_here
             left = done | {like.factor} if is_deal and not stays else done
             is_last = len(left) == len(found.factors)
-            if is_deal and found.is_optional and END in action.leads_to:
-                return False  # the episode is over after that, but tours go on
-            goes_on = is_deal and not found.is_optional and END not in action.leads_to
-            if goes_on and (is_last or (stays and not discounts)):
-                return False  # it never ends
+            if is_deal and found.is_optional == (END in action.leads_to):
+                if found.is_optional:
+                    return False  # the episode is over after that, but tours go on
+                if is_last or (stays and not discounts):
+                    return False  # it never ends
             there = like.leads_to[0] if is_move(like) else twin, left
             for following in action.leads_to:
                 if following is END:

@@ -1,8 +1,8 @@
 """Bounds on the value of any policy from full information: what is earned if nothing is hidden.
 
-`known_values` solves the problem for known hidden states (as QMDP does); `full_information_bound` averages that over
-the prior. In a problem where every task must be done at its site and nothing but walks connects the tasks
-(Inspection), the optimum itself decomposes: one stopping problem per factor, solved with bounds, and the shortest tour.
+`full_information_leaf` solves the problem for known hidden states (as QMDP does); the bound is its mean over the prior.
+In a problem where every task must be done at its site and nothing but walks connects the tasks (Inspection), the
+optimum itself decomposes: one stopping problem per factor, solved with bounds, and the shortest tour.
 
 Shapes: P observable states, S hidden states of the one factor.
 """
@@ -10,6 +10,7 @@ Shapes: P observable states, S hidden states of the one factor.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
@@ -18,7 +19,7 @@ import numpy as np
 
 from rhoplan.belief_math.transitions import expected
 from rhoplan.errors import LimitError
-from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Leaf, Observable
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best
 from rhoplan.planning.routing.site_graph import SiteGraph
@@ -71,14 +72,15 @@ def full_information_bound(problem: POMDP) -> FullInformationBound:
     return FullInformationBound(_by_state(problem), True, None)
 
 
-def known_values(problem: POMDP, *, discount: float) -> tuple[dict[Observable, int], Array]:
-    """The value (P, S) of each observable state if the state of the one hidden factor is known, by value iteration.
+def full_information_leaf(problem: POMDP, *, discount: float) -> Leaf:
+    """The expected value of beliefs if the state of the one hidden factor becomes known, by value iteration (QMDP).
 
-    LimitError if that does not converge.
+    LimitError if there are several factors, too many places, or no convergence.
     """
-    places: dict[Observable, int] = {problem.start: 0}
-    queue, menus = [problem.start], []
-    states = len(problem.prior)
+    if len(problem.factors) > 1:
+        raise LimitError(f"'{problem.name}' has several factors and does not decompose: there is no ceiling for it")
+    states, places, menus = len(problem.prior), {problem.start: 0}, list[tuple[Action, ...]]()
+    queue = [problem.start]
     for observable in queue:
         if len(places) * states > MOST_KNOWN:
             raise LimitError(f"'{problem.name}' has more than {MOST_KNOWN // states:,} places: too many for a ceiling")
@@ -93,8 +95,16 @@ def known_values(problem: POMDP, *, discount: float) -> tuple[dict[Observable, i
         for here, menu in enumerate(menus):
             values[here] = np.max([_known_value(action, places, values, discount) for action in menu], axis=0)
         if np.max(np.abs(values - before)) <= SETTLED * problem.reward_scale:
-            return places, values
-    raise LimitError(f"'{problem.name}' goes on for ever with nothing hidden: there is no ceiling for it")
+            break
+    else:
+        raise LimitError(f"'{problem.name}' goes on for ever with nothing hidden: there is no ceiling for it")
+
+    def leaf(observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:
+        rows = values[[places[observable] for observable in observables]]
+        result: Array = (beliefs[0] * rows).sum(axis=1)
+        return result
+
+    return leaf
 
 
 def _known_value(action: Action, places: dict[Observable, int], values: Array, discount: float) -> Array:
@@ -110,10 +120,7 @@ def _known_value(action: Action, places: dict[Observable, int], values: Array, d
 
 def _by_state(problem: POMDP) -> float:
     """The mean value with full information, in a problem with one factor."""
-    if len(problem.factors) > 1:
-        raise LimitError(f"'{problem.name}' has several factors and does not decompose: there is no ceiling for it")
-    places, values = known_values(problem, discount=problem.discount)
-    return float(problem.prior @ values[places[problem.start]])
+    return float(full_information_leaf(problem, discount=problem.discount)([problem.start], (problem.prior[None],))[0])
 
 
 def _of_sites(tour: TourValue, found: SiteGraph) -> FullInformationBound:
