@@ -29,11 +29,13 @@ from rhoplan.gym import ProblemEnv
 from rhoplan.model.pomdp import END, POMDP, Action, Factor
 from rhoplan.model.situation import initial, observe
 from rhoplan.planning.backup import LayerValues
-from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
+from rhoplan.planning.objective import objective_for
 from rhoplan.planning.rates import InformationRate
-from rhoplan.planning.routing import deepening, full_information, tour_value
+from rhoplan.planning.routing import deepening, full_information
 from rhoplan.planning.routing.deepening import DeepeningSettings, deepen, derived_leaf
 from rhoplan.planning.routing.full_information import full_information_bound
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 from rhoplan.planning.routing.site_graph import SiteGraph, site_graph
 from rhoplan.planning.routing.tour import good_order, values_in_best_order, values_in_order
 from rhoplan.planning.routing.tour_value import TourValue
@@ -43,9 +45,9 @@ CLOSE = 1e-9
 INF = math.inf
 
 
-def outlook_at_start(problem: POMDP) -> float:
+def outlook_at_start(problem: POMDP, settings: RoutingSettings = SETTINGS) -> float:
     priors = tuple(factor.prior[None, :] for factor in problem.factors)
-    return float(TourValue(problem, discount=problem.discount)([problem.start], priors)[0])
+    return float(TourValue(problem, discount=problem.discount, settings=settings)([problem.start], priors)[0])
 
 
 def deep_value(problem: POMDP, depth: int, stopped: float) -> float:
@@ -624,24 +626,22 @@ def test_loose_ceiling_is_above_the_tight_one(spec, discount):
         assert full_information.loose_bound(ahead, found, waits=waits) >= full_information_bound(problem).value - CLOSE
 
 
-@pytest.mark.parametrize("limit", ["MOST_SITES", "MOST_STATES"])
-def test_ceiling_says_whether_it_is_tight(monkeypatch, limit):
+@pytest.mark.parametrize("limit", ["sites", "joint_states"])
+def test_ceiling_says_whether_it_is_tight(limit):
     problem = rhoplan.make("rocksample:n=5,k=3")
     tight = full_information_bound(problem)
-    monkeypatch.setattr(full_information, limit, 2)
-    loose = full_information_bound(problem)
+    loose = full_information_bound(problem, RoutingSettings(**{limit: 2}))
     assert (tight.is_exact, loose.is_exact) == (True, False)
     assert loose.value > tight.value
 
 
-def test_ceiling_is_no_plan_in_a_fixed_order(monkeypatch):
+def test_ceiling_is_no_plan_in_a_fixed_order():
     """With a discount the order of errands depends on what they are worth, so fewer of them are ordered exactly."""
     problem = replace(rhoplan.make("inspection:n=4,places=0.3/3.0/0.2/2.0"), discount=0.8)
     tight = full_information_bound(problem).value
-    for module in (full_information, tour_value):
-        monkeypatch.setattr(module, "MOST_SITES", 3)
-    assert full_information_bound(problem).value >= tight
-    assert not full_information_bound(problem).is_exact
+    loose = full_information_bound(problem, RoutingSettings(sites=3))
+    assert loose.value >= tight
+    assert not loose.is_exact
 
 
 # -- the planner ------------------------------------------------------------------------------------------------------
@@ -673,14 +673,14 @@ def test_exact_score_of_the_anytime_planner(spec):
 
 
 @pytest.mark.parametrize("spec", ["rocksample:n=5,k=3", "rocksample:n=7,k=4", "inspection:n=5", "inspection:n=8"])
-def test_fixed_order_is_followed_to_its_end(monkeypatch, spec):
+def test_fixed_order_is_followed_to_its_end(spec):
     """With the exact order out of reach the planner still ends, and earns what its outlook says or more."""
     problem = rhoplan.make(spec)
     exact = outlook_at_start(problem)
-    for limit in ("MOST_SITES", "MOST_SITES_ONCE"):
-        monkeypatch.setattr(tour_value, limit, 1)
-    ahead = outlook_at_start(problem)
-    score = rhoplan.evaluate(problem, make_agent("planning", problem, planner="anytime"))
+    few = RoutingSettings(sites=1, sites_once=1)
+    ahead = outlook_at_start(problem, few)
+    policy = LookaheadPolicy(problem, objective_for(problem, None), 2, leaf=TourValue(problem, settings=few))
+    score = rhoplan.evaluate(problem, policy)
     assert ahead <= exact + CLOSE
     assert score.reward >= ahead - CLOSE
     assert score.truncated == 0

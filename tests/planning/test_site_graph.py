@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from rhoplan.model.pomdp import END, POMDP, Action, Factor
-from rhoplan.planning.routing import decomposition
-from rhoplan.planning.routing import site_graph as module
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best, going_on_costs
+from rhoplan.planning.routing.settings import RoutingSettings
 from rhoplan.planning.routing.site_graph import SiteGraph, site_graph
 
 COIN = Factor("coin", ("good", "bad"), np.array([0.5, 0.5]))
@@ -37,8 +36,8 @@ def ring(*, short: float = 5.0, end: float = 0.0) -> POMDP:
     )
 
 
-def surveyed(problem: POMDP, discount: float = 1.0) -> SiteGraph | None:
-    return site_graph(problem, "home", discount=discount, tasks={})
+def surveyed(problem: POMDP, discount: float = 1.0, **limits: int) -> SiteGraph | None:
+    return site_graph(problem, "home", discount=discount, tasks={}, settings=RoutingSettings(**limits))
 
 
 CALL, STOP = act("call", "done", (1, -1)), act("stop", END, 0)
@@ -64,11 +63,9 @@ def test_what_decomposes_into_tasks(problem: POMDP, decomposed: bool) -> None:
     assert (surveyed(problem) is not None) == decomposed
 
 
-def test_the_number_of_places_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_PLACES", 3)
-    assert surveyed(ring()) is not None
-    monkeypatch.setattr(module, "MOST_PLACES", 2)
-    assert surveyed(ring()) is None
+def test_the_number_of_places_is_limited() -> None:
+    assert surveyed(ring(), places=3) is not None
+    assert surveyed(ring(), places=2) is None
 
 
 @pytest.mark.parametrize(("end", "best"), [(1.0, True), (0.0, True), (-0.1, False)])
@@ -91,15 +88,13 @@ def test_without_one_it_is_where_going_on_costs(price: float, costs: bool) -> No
     assert not ending_is_best(problem, found, 0.9)
 
 
-def test_a_problem_decomposes_if_all_its_states_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_problem_decomposes_if_all_its_states_are_compared() -> None:
     walk = act("wait", "home", -1)
     problem = town(home=(CALL, STOP, walk), done=(STOP, replace(walk, leads_to=("done",))))
     found = surveyed(problem)
     assert found is not None
     assert decomposes(problem, found, discounts=False)
-    monkeypatch.setattr(decomposition, "MOST_COMPARED", 2)
-    assert decomposes(problem, found, discounts=False)
-    monkeypatch.setattr(decomposition, "MOST_COMPARED", 1)
-    assert not decomposes(problem, found, discounts=False)
+    assert decomposes(problem, found, discounts=False, settings=RoutingSettings(compared=2))
+    assert not decomposes(problem, found, discounts=False, settings=RoutingSettings(compared=1))
     with pytest.raises(TimeoutError):
         decomposes(problem, found, discounts=False, deadline=-math.inf)

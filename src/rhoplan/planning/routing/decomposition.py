@@ -18,17 +18,21 @@ import numpy as np
 from rhoplan.belief_math.transitions import entries
 from rhoplan.model.pomdp import END, POMDP, Action, Ids, Observable
 from rhoplan.planning import clock
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 from rhoplan.planning.routing.site_graph import SiteGraph, depends, is_move
-
-MOST_COMPARED = 100_000
-"""Observable states that are compared one by one."""
 
 Label = tuple[Observable, frozenset[int]]
 """The place of the start's surroundings that an observable state is like, and the factors dealt with."""
 
 
 def decomposes(
-    problem: POMDP, found: SiteGraph, *, discounts: bool, informs: bool = False, deadline: float = math.inf
+    problem: POMDP,
+    found: SiteGraph,
+    *,
+    discounts: bool,
+    informs: bool = False,
+    deadline: float = math.inf,
+    settings: RoutingSettings = SETTINGS,
 ) -> bool:
     """Whether each observable state offers what its place offers at the start, but for factors dealt with.
 
@@ -46,7 +50,7 @@ def decomposes(
     queue = [problem.start]
     for observable in queue:
         clock.check(deadline)
-        if len(queue) > MOST_COMPARED:
+        if len(queue) > settings.compared:
             return False
         twin, done = label[observable]
         known = done & sure if informs else done  # where a test is of no use

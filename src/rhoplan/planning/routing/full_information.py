@@ -22,24 +22,9 @@ from rhoplan.errors import LimitError
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Leaf, Observable
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes, ending_is_best
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 from rhoplan.planning.routing.site_graph import SiteGraph
-from rhoplan.planning.routing.tour import MOST_SITES, MOST_SITES_ONCE
 from rhoplan.planning.routing.tour_value import TourValue
-
-MOST_STATES = 1 << 16
-"""Joint hidden states over which a bound is averaged one by one."""
-
-MOST_KNOWN = 1_000_000
-"""Pairs of observable and hidden state of a problem that is solved with full information."""
-
-MOST_SWEEPS = 10_000
-"""Of value iteration, which must come to rest by then."""
-
-SETTLED = 1e-12
-"""Largest change in a sweep of value iteration that has come to rest, relative to the rewards."""
-
-TASK_GAP = 1e-6
-"""Between the bounds on the optimum of one task."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +38,12 @@ class FullInformationBound:
     optimum: tuple[float, float] | None
 
 
-def full_information_bound(problem: POMDP) -> FullInformationBound:
+def full_information_bound(problem: POMDP, settings: RoutingSettings = SETTINGS) -> FullInformationBound:
     """An upper bound on what any policy earns in `problem`.
 
     LimitError unless the problem observes, then commits, or decomposes into sites, or is small with one factor.
     """
-    tour, discounts = TourValue(problem, discount=problem.discount), problem.discount < 1
+    tour, discounts = TourValue(problem, discount=problem.discount, settings=settings), problem.discount < 1
     if problem.observes_then_commits:
         best = np.max([commit.reward for commit in problem.commits], axis=0)
         at_once = not discounts or bool((best >= 0).all())  # otherwise it may pay to put off a loss
@@ -67,12 +52,12 @@ def full_information_bound(problem: POMDP) -> FullInformationBound:
         return FullInformationBound(_by_state(problem) / problem.discount, True, None)
     with suppress(LimitError):
         found = tour.around(problem.start)
-        if decomposes(problem, found, discounts=discounts):
+        if decomposes(problem, found, discounts=discounts, settings=settings):
             return _of_sites(tour, found)
     return FullInformationBound(_by_state(problem), True, None)
 
 
-def full_information_leaf(problem: POMDP, *, discount: float) -> Leaf:
+def full_information_leaf(problem: POMDP, *, discount: float, settings: RoutingSettings = SETTINGS) -> Leaf:
     """The expected value of beliefs if the state of the one hidden factor becomes known, by value iteration (QMDP).
 
     LimitError if there are several factors, too many places, or no convergence.
@@ -82,19 +67,20 @@ def full_information_leaf(problem: POMDP, *, discount: float) -> Leaf:
     states, places, menus = len(problem.prior), {problem.start: 0}, list[tuple[Action, ...]]()
     queue = [problem.start]
     for observable in queue:
-        if len(places) * states > MOST_KNOWN:
-            raise LimitError(f"'{problem.name}' has more than {MOST_KNOWN // states:,} places: too many for a ceiling")
+        if len(places) * states > settings.known_states:
+            most = settings.known_states // states
+            raise LimitError(f"'{problem.name}' has more than {most:,} places: too many for a ceiling")
         menus.append(problem.menu(observable))
         for target in (t for action in menus[-1] for t in action.leads_to if t is not END):
             if target not in places:
                 places[target] = len(places)
                 queue.append(target)
     values = np.zeros((len(places), states))
-    for _ in range(MOST_SWEEPS):
+    for _ in range(settings.sweeps):
         before = values.copy()
         for here, menu in enumerate(menus):
             values[here] = np.max([_known_value(action, places, values, discount) for action in menu], axis=0)
-        if np.max(np.abs(values - before)) <= SETTLED * problem.reward_scale:
+        if np.max(np.abs(values - before)) <= settings.converged * problem.reward_scale:
             break
     else:
         raise LimitError(f"'{problem.name}' goes on for ever with nothing hidden: there is no ceiling for it")
@@ -128,11 +114,10 @@ def _of_sites(tour: TourValue, found: SiteGraph) -> FullInformationBound:
     problem, discounts, count = tour.problem, tour.discount < 1, len(found.factors)
     if not ending_is_best(problem, found, tour.discount):
         return FullInformationBound(loose_bound(tour, found, waits=True), False, None)
-    one_order = not found.is_optional and not discounts
     joint = math.prod(np.count_nonzero(problem.factors[factor].prior) for factor in found.factors)
-    if count > (MOST_SITES_ONCE if one_order else MOST_SITES) or not (one_order or joint <= MOST_STATES):
+    if not tour.has_best_order or not (tour.has_one_order or joint <= tour.settings.joint_states):
         return FullInformationBound(loose_bound(tour, found, waits=discounts), False, None)
-    if not one_order:
+    if not tour.has_one_order:
         return FullInformationBound(_mean_of_tours(tour, found), True, None)
     worth = np.array([_mean_known(tour, found, column) for column in range(count)])
     return FullInformationBound(_shortest_tour(tour, found, worth), True, _optimum(tour, found))
@@ -186,6 +171,6 @@ def _optimum(tour: TourValue, found: SiteGraph) -> tuple[float, float] | None:
         return None
     low, high = np.zeros((2, len(found.factors)))
     for task, columns in found.columns.items():
-        solution = solve(task, gap=TASK_GAP)
+        solution = solve(task, gap=tour.settings.task_gap)
         low[columns], high[columns] = solution.lower, solution.upper
     return _shortest_tour(tour, found, low), _shortest_tour(tour, found, high)

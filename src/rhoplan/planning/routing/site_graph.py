@@ -20,15 +20,10 @@ import numpy as np
 
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Ids, Observable
-
-MOST_PLACES = 20_000
-"""Places beyond which a problem is not decomposed."""
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 
 LEAVE = "leave"
 """The terminal action of a task that leaves the factor alone."""
-
-EQUAL = 1e-9
-"""Costs of walks that differ by no more are equal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +74,18 @@ class SiteGraph:
 
 
 def site_graph(
-    problem: POMDP, observable: Observable, *, discount: float, tasks: dict[Hashable, POMDP]
+    problem: POMDP,
+    observable: Observable,
+    *,
+    discount: float,
+    tasks: dict[Hashable, POMDP],
+    settings: RoutingSettings = SETTINGS,
 ) -> SiteGraph | None:
     """The places and sites around an observable state; None if the problem does not decompose there.
 
     tasks: keeps one problem per kind of task, for several site graphs.
     """
-    menus = _menus(problem, observable)
+    menus = _menus(problem, observable, settings.places)
     if menus is None:
         return None
     place = {visited: number for number, visited in enumerate(menus)}
@@ -127,7 +127,7 @@ def site_graph(
         if not is_move(action) and (not action.ends_episode or depends(action))
     )
     site = np.array(list(deals.values()), dtype=np.int64)
-    cost, steps = _walks(moves, site, len(menus))
+    cost, steps = _walks(moves, site, len(menus), settings.equal)
     leaving = _leaving(ending, moves, discount)
     return SiteGraph(place, cost, steps, leaving, site, tuple(deals), tuple(found), has_remote)
 
@@ -143,7 +143,7 @@ def depends(action: Action) -> bool:
     return action.same_reward is None
 
 
-def _menus(problem: POMDP, observable: Observable) -> dict[Observable, tuple[Action, ...]] | None:
+def _menus(problem: POMDP, observable: Observable, most: int) -> dict[Observable, tuple[Action, ...]] | None:
     """The actions in all observable states that moves reach from one; None if these are too many."""
     menus: dict[Observable, tuple[Action, ...]] = {}
     queue = {observable: None}
@@ -153,7 +153,7 @@ def _menus(problem: POMDP, observable: Observable) -> dict[Observable, tuple[Act
         menus[here] = problem.menu(here)
         targets = (action.leads_to[0] for action in menus[here] if is_move(action))
         queue |= dict.fromkeys(target for target in targets if target not in menus)
-        if len(menus) + len(queue) > MOST_PLACES:
+        if len(menus) + len(queue) > most:
             return None
     return menus
 
@@ -182,7 +182,7 @@ def _task(
     return known[key]
 
 
-def _walks(moves: dict[tuple[int, int], float], site: Ids, places: int) -> tuple[Array, Array]:
+def _walks(moves: dict[tuple[int, int], float], site: Ids, places: int, equal: float) -> tuple[Array, Array]:
     """Cost and steps (P, K) of the cheapest walk from each place to each site, the shortest one of several."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
@@ -193,7 +193,7 @@ def _walks(moves: dict[tuple[int, int], float], site: Ids, places: int) -> tuple
     reverse = csr_array((price, (after, before)), shape=(places, places))
     for column, target in enumerate(site.tolist()):
         cost[:, column] = dijkstra(reverse, indices=target)
-        cheapest = price + cost[after, column] <= cost[before, column] + EQUAL
+        cheapest = price + cost[after, column] <= cost[before, column] + equal
         links = csr_array((price[cheapest], (after[cheapest], before[cheapest])), shape=(places, places))
         steps[:, column] = dijkstra(links, indices=target, unweighted=True)
     return cost, steps

@@ -2,8 +2,8 @@
 
 Moving from site i to site j costs cost[i, j] and discounts what follows by fade[i, j]; the task at site j is worth
 worth[j] and discounts what follows by after[j]. The episode can end at any time for leaving[i] from site i; minus
-infinity if all tasks must be done first. There are 2^K sets of tasks left, so the best tour is exact up to MOST_SITES.
-Beyond that, tasks are done in one fixed good order: the value of a policy that can be followed, so that a planner that
+infinity if all tasks must be done first. There are 2^K sets of tasks left, so the best tour is exact for few sites.
+Of many, tasks are done in one fixed good order: the value of a policy that can be followed, so that a planner that
 relies on it does not move in circles.
 
 Shapes: n beliefs, K sites.
@@ -19,18 +19,7 @@ from numpy.typing import NDArray
 
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.machine import compiled, handed
-
-MOST_SITES = 13
-"""Sites whose order is optimised for every belief: 2^13 sets of them, a few milliseconds."""
-
-MOST_SITES_ONCE = 17
-"""Sites whose order is optimised if one order serves every belief: a second or less."""
-
-SHORTER = 1e-9
-"""By how much a changed order must be shorter to replace the one before."""
-
-LONGEST_SHIFT = 3
-"""Sites that are moved together to another place of the order."""
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 
 
 def values_in_best_order(worth: Array, after: Array, cost: Array, fade: Array, leaving: Array) -> Array:
@@ -75,7 +64,7 @@ def values_in_order(worth: Array, after: Array, cost: Array, fade: Array, leavin
     return best
 
 
-def good_order(start: Array, cost: Array) -> Ids:
+def good_order(start: Array, cost: Array, settings: RoutingSettings = SETTINGS) -> Ids:
     """A short way through all sites: the nearest next, then pieces reversed (2-opt) or moved while that helps.
 
     start (K,): cost of the first move to each site; cost (K, K) between them.
@@ -95,10 +84,10 @@ def good_order(start: Array, cost: Array) -> Ids:
             for j in range(i + 1, count + 1):
                 piece, rest = order[i:j], [*order[:i], *order[j:]]
                 others = [[*order[:i], *reversed(piece), *order[j:]]]
-                if j - i <= LONGEST_SHIFT:
+                if j - i <= settings.longest_shift:
                     others += [[*rest[:k], *piece, *rest[k:]] for k in range(len(rest) + 1)]
                 shorter = min(others, key=length)
-                if length(shorter) < best - SHORTER:
+                if length(shorter) < best - settings.shorter:
                     order, best, better = shorter, length(shorter), True
     return np.array(order, dtype=np.int64)
 

@@ -25,30 +25,29 @@ from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Observable
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.rates import InformationRate
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, site_graph
-from rhoplan.planning.routing.tour import MOST_SITES, MOST_SITES_ONCE, good_order, values_in_best_order, values_in_order
-
-MOST_TESTS = 8
-"""Tests that a task may still run when it is rated: beyond this, one more changes next to nothing."""
+from rhoplan.planning.routing.tour import good_order, values_in_best_order, values_in_order
 
 
 class TaskValues:
     """Value of one kind of task, by belief."""
 
-    def __init__(self, problem: POMDP, weight: float, discount: float, budget: Budget) -> None:
-        self.graph, self.discount = BeliefGraph(problem, budget=budget), discount
-        self._layers = LayerValues(self.graph, InformationRate(weight), discount=discount)
-        self._fade_of_terminal = np.array([1.0 if deal.name == LEAVE else discount for deal in problem.commits])
-        self._known_fades = np.empty((0, MOST_TESTS + 1))
+    def __init__(self, problem: POMDP, tour: TourValue) -> None:
+        self.graph, self.discount = BeliefGraph(problem, budget=tour.budget), tour.discount
+        self.tests = tour.settings.tests
+        self._layers = LayerValues(self.graph, InformationRate(tour.weight), discount=tour.discount)
+        self._fade_of_terminal = np.array([1.0 if deal.name == LEAVE else tour.discount for deal in problem.commits])
+        self._known_fades = np.empty((0, self.tests + 1))
 
     def node(self, belief: Array) -> int:
         """The node of a belief (S,) in `graph`."""
         return int(self._nodes(belief[None, :])[0])
 
-    def rate(self, beliefs: Array, tests: int = MOST_TESTS) -> tuple[Array, Array]:
-        """For each belief (n, S): the value of dealing with the factor after at most so many tests, and what a reward
-        right after that counts for."""
-        nodes = self._nodes(beliefs)
+    def rate(self, beliefs: Array, tests: int | None = None) -> tuple[Array, Array]:
+        """For each belief (n, S): the value of dealing with the factor after at most so many tests (all that are
+        rated), and what a reward right after that counts for."""
+        nodes, tests = self._nodes(beliefs), self.tests if tests is None else tests
         value = self._layers.value(nodes, tests)
         return value, np.ones(len(nodes)) if self.discount == 1 else self._fades(nodes, tests)
 
@@ -96,13 +95,15 @@ class TaskValues:
 class TourValue:
     """A leaf value for problems that `site_graph` decomposes: information at `weight` per nat, and `discount`.
 
-    The order of tasks is the best one up to `tour.MOST_SITES` of them (more if one order serves every belief), and a
+    The order of tasks is the best one up to `settings.sites` of them (more if one order serves every belief), and a
     good one beyond.
     """
 
-    def __init__(self, problem: POMDP, *, weight: float = 0.0, discount: float = 1.0) -> None:
-        self.problem, self.weight, self.discount = problem, weight, discount
-        self._budget = Budget()
+    def __init__(
+        self, problem: POMDP, *, weight: float = 0.0, discount: float = 1.0, settings: RoutingSettings = SETTINGS
+    ) -> None:
+        self.problem, self.weight, self.discount, self.settings = problem, weight, discount, settings
+        self.budget = Budget()
         self._graphs: dict[Observable, SiteGraph] = {}
         self._tasks: dict[Hashable, POMDP] = {}
         self._values: dict[POMDP, TaskValues] = {}
@@ -121,7 +122,9 @@ class TourValue:
     def around(self, observable: Observable) -> SiteGraph:
         """The site graph that an observable state belongs to; LimitError if the problem does not decompose."""
         if observable not in self._graphs:
-            found = site_graph(self.problem, observable, discount=self.discount, tasks=self._tasks)
+            found = site_graph(
+                self.problem, observable, discount=self.discount, tasks=self._tasks, settings=self.settings
+            )
             if found is None or (observable == self.problem.start and found.is_dead_end):
                 raise LimitError(f"'{self.problem.name}' does not decompose into sites and tasks")
             self._graphs.update(dict.fromkeys(found.place, found))
@@ -130,17 +133,17 @@ class TourValue:
     def task(self, problem: POMDP) -> TaskValues:
         """The values of a task of a site graph."""
         if problem not in self._values:
-            self._values[problem] = TaskValues(problem, self.weight, self.discount, self._budget)
+            self._values[problem] = TaskValues(problem, self)
         return self._values[problem]
 
     @contextmanager
     def limited(self, seconds: float) -> Iterator[None]:
         """Within the block, rating tasks for longer raises LimitError."""
-        self._budget.seconds = self._budget.elapsed + seconds
+        self.budget.seconds = self.budget.elapsed + seconds
         try:
             yield
         finally:
-            self._budget.seconds = math.inf
+            self.budget.seconds = math.inf
 
     def rate(self, found: SiteGraph, beliefs: tuple[Array, ...]) -> tuple[Array, Array]:
         """Value and fade (n, K) of each task of `found`, for one array of beliefs (n, S) per factor."""
@@ -166,7 +169,7 @@ class TourValue:
     def started(self, found: SiteGraph, worth: Array, after: Array) -> Array:
         """Value (n, K) of standing at the site of each task and doing it first, in tours as `best_tour` has them."""
         order, values = np.arange(len(found.factors)), values_in_best_order
-        if not self._has_exact_order:
+        if not self.has_best_order:
             order, values = np.argsort([self._rank[factor] for factor in found.factors]), values_in_order
         cost, fade = (part[:, order] for part in self._walks(found, found.site[order]))
         first = np.empty(worth.shape)
@@ -181,7 +184,7 @@ class TourValue:
         Tasks that are not worth the walk are left out if they may be. chosen: those that are done first.
         """
         left = [column for column in range(len(found.factors)) if column not in chosen]
-        if not self._has_exact_order:
+        if not self.has_best_order:
             left.sort(key=lambda column: self._rank[found.factors[column]])
         while left:
             some = found.only(left)
@@ -194,17 +197,22 @@ class TourValue:
         return chosen
 
     @cached_property
-    def _has_exact_order(self) -> bool:
-        """Decided once: a value that jumps as tasks get fewer would reward haste."""
-        found = self.around(self.problem.start)
-        one_order = not found.is_optional and self.discount == 1
-        return len(found.factors) <= (MOST_SITES_ONCE if one_order else MOST_SITES)
+    def has_one_order(self) -> bool:
+        """Whether one order of tasks serves every belief: all must be done, and nothing is discounted."""
+        return self.discount == 1 and not self.around(self.problem.start).is_optional
+
+    @cached_property
+    def has_best_order(self) -> bool:
+        """Whether the order of tasks is the best one. Decided once: a value that jumps as tasks get fewer would reward
+        haste."""
+        most = self.settings.sites_once if self.has_one_order else self.settings.sites
+        return len(self.around(self.problem.start).factors) <= most
 
     @cached_property
     def _rank(self) -> dict[int, int]:
         """The place of each factor in a good order of all tasks from the start, if they are too many."""
         found = self.around(self.problem.start)
-        order = good_order(found.cost[found.place[self.problem.start]], found.cost[found.site])
+        order = good_order(found.cost[found.place[self.problem.start]], found.cost[found.site], self.settings)
         return {found.factors[column]: rank for rank, column in enumerate(order.tolist())}
 
     def _walks(self, found: SiteGraph, places: Ids) -> tuple[Array, Array]:
