@@ -144,9 +144,9 @@ def test_search_keeps_a_state_that_is_possible_as_the_update_does(change: bool) 
     action = rhoplan.Action("look", np.zeros(2), rows, ("a", "b"), ("on",) * 2, transition=still if change else None)
     model = SearchModel(rhoplan.POMDP("sharp", (rhoplan.Factor("f", ("s", "t"), rows[0]),), "on", lambda _: (action,)))
     model.explore(model.table.observable_id("on"))
-    belief, scratch, wanted = np.array([0.5, 0.5]), np.empty(6), np.array([[0.5, 0.5]])
+    belief, scratch, wanted = np.array([0.5, 0.5]), np.empty(2), np.array([[0.5, 0.5]])
     for outcome in (0, 0, 0, 1, 1, 1, 0):
-        kernels.update(model.arrays, 0, outcome, belief, 0, belief, 0, scratch)
+        kernels.update(model.arrays, 0, outcome, belief, belief, scratch)
         wanted = update(wanted, action)[1][:, outcome]
         assert (belief > 0).all()
         assert belief == pytest.approx(wanted[0], rel=1e-9, abs=0.0)

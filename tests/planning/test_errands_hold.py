@@ -79,7 +79,7 @@ def test_no_ceiling_is_below_what_can_be_reached(text: str, reached: float) -> N
 
 @pytest.mark.parametrize("text", [FREE_TEST, LAST_ENDS, RISKY, ENDLESS])
 def test_there_is_no_ceiling_where_tours_are_not_all_there_is(text: str) -> None:
-    with pytest.raises(LimitError, match="does not come apart"):
+    with pytest.raises(LimitError, match="does not decompose"):
         full_information_bound(made(text))
 
 

@@ -19,7 +19,7 @@ from rhoplan.model.situation import Situation, branch, initial, observe
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.tree_search import METHODS, SearchResult, TreeSearch, TreeSearchSettings, kernels
 from rhoplan.planning.tree_search import search as module
-from rhoplan.planning.tree_search.model import SearchModel, cumulative
+from rhoplan.planning.tree_search.model import SearchModel
 from rhoplan.planning.tree_search.policy import TreeSearchPolicy
 from strategies import Limits, random_case
 from test_factored_toy import toy
@@ -52,6 +52,9 @@ def terminal_count(problem, situation) -> int:
 # The kernels
 
 
+STATES = tuple(f"state-{s}" for s in range(4))
+
+
 def random_action(rng, changes):
     """An action with up to 4 states and 3 outcomes, some of them impossible; `changes` says how the state moves."""
     states, outcomes = rng.integers(2, 5), rng.integers(1, 4)
@@ -68,16 +71,15 @@ def random_action(rng, changes):
 
 def compiled_action(action, belief):
     """The model of a problem whose second factor `action` concerns, and a belief about both factors."""
-    factors = tuple(
-        rhoplan.Factor(name, tuple(f"state-{s}" for s in range(len(prior))), prior)
-        for name, prior in (("other", np.full(3, 1 / 3)), ("own", belief))
+    factors = (
+        rhoplan.Factor("other", ("on", "off"), np.full(2, 0.5)),
+        rhoplan.Factor("own", STATES[: len(belief)], belief),
     )
     model = SearchModel(rhoplan.POMDP("random", factors, "here", lambda place: (action,)))
     model.explore(model.table.observable_id("here"))
-    beliefs = np.zeros(2 * model.states)
-    beliefs[:3] = 1 / 3
-    beliefs[model.states : model.states + len(belief)] = belief
-    return model, beliefs
+    beliefs = np.zeros((2, model.states))
+    beliefs[0, :2], beliefs[1, : len(belief)] = 0.5, belief
+    return model.arrays, beliefs
 
 
 @pytest.mark.parametrize("changes", ["nothing", "alike", "by outcome"])
@@ -88,29 +90,19 @@ def test_kernels_are_the_bayes_update_and_the_information_of_the_planner(changes
         belief = rng.dirichlet(np.ones(len(action.reward))) * (rng.random(len(action.reward)) < 0.8)
         belief = belief / belief.sum() if belief.any() else np.eye(len(belief))[0]
         model, beliefs = compiled_action(action, belief)
-        place, rows = model.states, np.empty(3 * model.states)
+        scratch = np.empty((3, beliefs.shape[1]))
         probability, posterior = update(belief[None, :], action)
         for outcome in range(len(action.outcomes)):
-            after = beliefs.copy()
-            chance = kernels.update(model.arrays, 0, outcome, beliefs, place, after, place, rows)
+            after, same = scratch[2], beliefs[1].copy()
+            chance = kernels.update(model, 0, outcome, beliefs[1], after, scratch[0])
             assert chance == pytest.approx(probability[0, outcome], abs=1e-14)
-            assert after[place : place + len(belief)] == pytest.approx(posterior[0, outcome], abs=1e-13)
-            assert np.array_equal(after[:place], beliefs[:place])
-        found = kernels.information(model.arrays, 0, beliefs, 0, rows)
+            assert after[: len(belief)] == pytest.approx(posterior[0, outcome], abs=1e-13)
+            kernels.update(model, 0, outcome, same, same, scratch[0])
+            assert np.array_equal(same[: len(belief)], after[: len(belief)])
+        found = kernels.information(model, 0, beliefs, scratch)
         assert found == pytest.approx(information(belief[None, :], action)[0], abs=1e-13)
-        assert kernels.expected_reward(model.arrays, 0, beliefs, 0) == pytest.approx(belief @ action.reward, abs=1e-13)
-        absolute = belief @ np.abs(action.reward)
-        assert kernels.absolute_reward(model.arrays, 0, beliefs, 0) == pytest.approx(absolute, abs=1e-13)
-
-
-def test_update_may_overwrite_the_belief_it_reads():
-    rng = np.random.default_rng(6)
-    action = random_action(rng, "by outcome")
-    model, beliefs = compiled_action(action, rng.dirichlet(np.ones(len(action.reward))))
-    apart, rows = beliefs.copy(), np.empty(3 * model.states)
-    kernels.update(model.arrays, 0, 0, beliefs, model.states, apart, model.states, rows)
-    kernels.update(model.arrays, 0, 0, beliefs, model.states, beliefs, model.states, rows)
-    assert np.array_equal(beliefs, apart)
+        rewards = belief @ action.reward, belief @ np.abs(action.reward)
+        assert kernels.expected_reward(model, 0, beliefs) == pytest.approx(rewards, abs=1e-13)
 
 
 def test_random_numbers_are_those_of_splitmix64():
@@ -121,12 +113,14 @@ def test_random_numbers_are_those_of_splitmix64():
     assert found == [(bits >> 11) / 2**53 for bits in published]
 
 
-def test_draws_never_reach_what_is_impossible():
-    assert cumulative(np.array([[0.5, 0.5 - 1e-12, 0.0], [0.0, 1.0, 0.0], [0.1, 0.2, 0.7]])).tolist() == [
-        [0.5, 1.0, 1.0],
-        [0.0, 1.0, 1.0],
-        [0.1, pytest.approx(0.3), 1.0],
-    ]
+@pytest.mark.parametrize(
+    ("probabilities", "wanted"),
+    [([0.5, 0.5 - 1e-12, 0.0], [0, 1, 1]), ([0.0, 1.0, 0.0], [1, 1, 1]), ([0.1, 0.2, 0.7], [0, 2, 2])],
+)
+def test_draws_follow_the_probabilities_and_never_reach_what_is_impossible(probabilities, wanted):
+    table = np.array([[9.0, *probabilities], [9.0] * 4]).T.ravel()  # every second number, from the third on
+    places = [kernels.draw(table, 2, 8, 2, chance) for chance in (0.0, 0.5, 1 - 1e-16)]
+    assert places == [2 + 2 * place for place in wanted]
 
 
 # MCTS over beliefs
@@ -393,33 +387,34 @@ def test_policy_on_a_graph_searches_each_node_with_its_seed(method):
     assert chances.tolist() == [1.0] * 40
 
 
-def test_objectives_that_a_search_does_not_maximise_are_refused():
+@pytest.mark.parametrize("planner", [rhoplan.MCTS, rhoplan.POMCP])
+def test_objectives_that_a_search_does_not_maximise_are_refused(planner):
     with pytest.raises(rhoplan.AgentError) as refused:
-        TreeSearchPolicy(rhoplan.make("tiger"), rhoplan.Objective(utility=rhoplan.NegativeEntropy()))
+        planner().solve(rhoplan.make("tiger"), rhoplan.Objective(utility=rhoplan.NegativeEntropy()))
     assert refused.value.code == "planner-unsupported"
 
 
 # What is refused
 
 
+@pytest.mark.parametrize("planner", [rhoplan.MCTS, rhoplan.POMCP])
 @pytest.mark.parametrize(
-    ("settings", "field"),
+    "settings",
     [
-        ({"method": "dfs"}, "method"),
-        ({"horizon": 0}, "horizon"),
-        ({"horizon": math.nan}, "horizon"),
-        ({"exploration": -1.0}, "exploration"),
-        ({"simulations": 0}, "simulations"),
-        ({"simulations": math.inf}, "simulations"),
-        ({"seconds": 0.0}, "time"),
-        ({"seconds": math.nan}, "time"),
-        ({"simulations": None}, "simulations"),
+        {"horizon": 0},
+        {"horizon": math.nan},
+        {"exploration": -1.0},
+        {"simulations": 0},
+        {"simulations": math.inf},
+        {"seconds": 0.0},
+        {"seconds": math.nan},
     ],
 )
-def test_settings_that_no_search_can_have_are_refused(settings, field):
+def test_settings_that_no_search_can_have_are_refused(planner, settings):
     with pytest.raises(rhoplan.AgentError) as refused:
-        TreeSearchSettings(**settings)
-    assert (refused.value.field, refused.value.code) == ((field,), "setting-range")
+        planner(**settings)
+    field = {"seconds": "time"}.get(*settings, *settings)
+    assert refused.value.field == (field,)
 
 
 def test_seeds_are_whole_numbers():

@@ -77,7 +77,7 @@ class Setting:
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         inside = low <= value <= high and not (self.is_above and value == low)
-        if not inside or (self.kind is int and value != int(value)):
+        if not inside or (self.kind is int and value % 1 != 0):
             shown = f"{value:g}" if isinstance(value, float) else f"{value}"
             raise AgentError(
                 f"{self.name} must be {self.rule}; it is {shown}", field=(self.name,), code="setting-range"

@@ -25,9 +25,10 @@ from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
 from rhoplan.model.situation import Situation
 from rhoplan.planning import clock
 from rhoplan.planning.routing.decomposition import decomposes, going_on_costs
+from rhoplan.planning.routing.settings import SETTINGS
 from rhoplan.planning.routing.site_graph import LEAVE, SiteGraph, depends, is_move
-from rhoplan.planning.routing.tour import MOST_SITES_ONCE, values_in_best_order
-from rhoplan.planning.routing.tour_value import MOST_TESTS, TaskValues, TourValue
+from rhoplan.planning.routing.tour import values_in_best_order
+from rhoplan.planning.routing.tour_value import TaskValues, TourValue
 
 ROUNDING = 1e-12
 """Outward rounding, as a share of what is at stake."""
@@ -56,13 +57,13 @@ class ErrandPlan:
         LimitError where `deadline` comes first.
         """
         found = self.outlook.around(situation.observable)
-        with self.outlook.limited(found, max(deadline - clock.now(), 0.0)):
+        with self.outlook.limited(max(deadline - clock.now(), 0.0)):
             worth, after = self.outlook.rate(found, tuple(belief[None, :] for belief in situation.beliefs))
             begun, tests = self._begun(situation, found, worth, after)
         order = self.outlook.order(
             found, found.place[situation.observable], worth=worth[0], after=after[0], chosen=begun
         )
-        return found, {column: tests if column in begun else MOST_TESTS for column in order}
+        return found, {column: tests if column in begun else SETTINGS.tests for column in order}
 
     def _begun(self, situation: Situation, found: SiteGraph, worth: Array, after: Array) -> tuple[tuple[int, ...], int]:
         """The errand that is done first, here, because no more than so many tests of it are run; none where that is of
@@ -73,7 +74,7 @@ class ErrandPlan:
         before it.
         """
         place = found.place[situation.observable]
-        begun, tests = tuple[int, ...](), MOST_TESTS
+        begun, tests = tuple[int, ...](), SETTINGS.tests
         if self.discount == 1 or found.is_dead_end:
             return begun, tests
         best = float(self.outlook.best_tour(found, np.array([place]), worth, after)[0])
@@ -83,7 +84,7 @@ class ErrandPlan:
             if (id(errand), belief.tobytes()) in seen:
                 continue  # as good as another one
             seen.add((id(errand), belief.tobytes()))
-            ways = [self.outlook.task(errand).rate(belief[None, :], fewer) for fewer in range(MOST_TESTS)]
+            ways = [self.outlook.task(errand).rate(belief[None, :], fewer) for fewer in range(SETTINGS.tests)]
             rated, fewest = np.unique(np.array(ways)[:, :, 0], axis=0, return_index=True)
             rows = [np.repeat(part, len(rated), axis=0) for part in (worth, after)]
             rows[0][:, column], rows[1][:, column] = rated.T
@@ -285,9 +286,9 @@ def tells_as(action: Action, test: Test) -> bool:
 
 
 def shortest(found: SiteGraph, place: int) -> float:
-    """At most the cost of the shortest walk from `place` to all errands; exact up to MOST_SITES_ONCE of them."""
+    """At most the cost of the shortest walk from `place` to all errands; exact up to `sites_once` of them."""
     count = len(found.factors)
-    if count <= MOST_SITES_ONCE:
+    if count <= SETTINGS.sites_once:
         free, cost = np.zeros((1, count)), found.cost[found.site]
         first = values_in_best_order(free, np.ones_like(free), cost, np.ones_like(cost), found.leaving[found.site])[0]
         return -float((first - found.cost[place]).max())

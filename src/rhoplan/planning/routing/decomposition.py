@@ -1,4 +1,4 @@
-"""Whether a problem decomposes into site tasks for good: what a site graph shows at the start stays true ever after.
+"""Whether a problem decomposes into site tasks throughout: whether the site graph at the start describes every state.
 
 A site graph describes the surroundings of one observable state. Plans can be made from it whatever comes later. An
 upper bound needs more: each factor is dealt with once, at one site, and nothing else changes on the way. Every
@@ -14,24 +14,25 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rhoplan.belief_math.transitions import expected
-from rhoplan.model.pomdp import END, POMDP, Action, Observable
+from rhoplan.belief_math.transitions import entries
+from rhoplan.model.pomdp import END, POMDP, Action, Ids, Observable
 from rhoplan.planning import clock
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 from rhoplan.planning.routing.site_graph import SiteGraph, depends, is_move
-
-MOST_COMPARED = 100_000
-"""Observable states that are compared one by one."""
-
-Mask = NDArray[np.bool_]
 
 Label = tuple[Observable, frozenset[int]]
 """The place of the start's surroundings that an observable state is like, and the factors dealt with."""
 
 
 def decomposes(
-    problem: POMDP, found: SiteGraph, *, discounts: bool, informs: bool = False, deadline: float = math.inf
+    problem: POMDP,
+    found: SiteGraph,
+    *,
+    discounts: bool,
+    informs: bool = False,
+    deadline: float = math.inf,
+    settings: RoutingSettings = SETTINGS,
 ) -> bool:
     """Whether each observable state offers what its place offers at the start, but for factors dealt with.
 
@@ -49,7 +50,7 @@ def decomposes(
     queue = [problem.start]
     for observable in queue:
         clock.check(deadline)
-        if len(queue) > MOST_COMPARED:
+        if len(queue) > settings.compared:
             return False
         twin, done = label[observable]
         known = done & sure if informs else done  # where a test is of no use
@@ -60,17 +61,17 @@ def decomposes(
         for action, like in zip(menu, model, strict=True):
             if numbers_of(action) != numbers_of(like) or not _is_plain(like, found, twin, informs):
                 return False
-            is_deal = len(like.outcomes) == 1 and not _is_open(like)
-            if not is_deal and not _is_open(like) and set(action.leads_to) != {observable}:
-                return False
-            stays = like.factor in spent and set(action.leads_to) == {observable}
+            is_deal, is_here = depends(like), set(action.leads_to) == {observable}
+            if not is_deal and not _is_open(like) and not is_here:
+                return False  # a test that changes the observable state
+            stays = like.factor in spent and is_here
             left = done | {like.factor} if is_deal and not stays else done
             is_last = len(left) == len(found.factors)
-            if is_deal and found.is_optional and END in action.leads_to:
-                return False  # the episode is over after that, but tours go on
-            goes_on = is_deal and not found.is_optional and END not in action.leads_to
-            if goes_on and (is_last or (stays and not discounts)):
-                return False  # it never ends
+            if is_deal and found.is_optional == (END in action.leads_to):
+                if found.is_optional:
+                    return False  # the episode is over after that, but tours go on
+                if is_last or (stays and not discounts):
+                    return False  # it never ends
             there = like.leads_to[0] if is_move(like) else twin, left
             for following in action.leads_to:
                 if following is END:
@@ -109,13 +110,11 @@ def numbers_of(action: Action) -> tuple[object, ...]:
     return action.name, action.factor, action.reward.tobytes(), action.likelihood.tobytes(), change
 
 
-def _after(action: Action) -> Mask:
-    """The states (S,) that an action can leave its factor in."""
-    states = np.eye(len(action.reward))
+def _after(action: Action) -> Ids:
+    """The states that an action can leave its factor in."""
     if action.transition is None:
-        return np.ones(len(states), dtype=bool)
-    change = action.transition
-    return np.array([any(expected(change, o, held).any() for o in range(len(action.outcomes))) for held in states])
+        return np.arange(len(action.reward))
+    return np.unique(entries(action.transition, len(action.outcomes))[2])
 
 
 def _is_open(action: Action) -> bool:
@@ -149,14 +148,10 @@ def _deals(problem: POMDP, found: SiteGraph, factor: int) -> list[Action]:
 
 def _is_sure(deals: list[Action]) -> bool:
     """Whether dealing with a factor leaves it in one state, whatever it was in: there is nothing left to know."""
-    return all(
-        deal.transition is not None
-        and any((expected(deal.transition, 0, held) == 1).all() for held in np.eye(len(deal.reward)))
-        for deal in deals
-    )
+    return all(deal.transition is not None and len(_after(deal)) == 1 for deal in deals)
 
 
 def _is_spent(deals: list[Action]) -> bool:
     """Whether dealing with a factor leaves it in states in which dealing with it again pays nothing."""
-    reached = np.any([_after(action) for action in deals], axis=0)
+    reached = np.concatenate([_after(action) for action in deals])
     return not any((action.reward[reached] > 0).any() for action in deals)

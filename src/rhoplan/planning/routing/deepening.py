@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,13 +12,13 @@ import numpy as np
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf, Observable
+from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
 from rhoplan.model.situation import Situation
 from rhoplan.planning.graph_policy import GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, Seed
-from rhoplan.planning.routing.full_information import known_values
+from rhoplan.planning.routing.full_information import full_information_leaf
 from rhoplan.planning.routing.tour_value import TourValue
 
 
@@ -36,25 +37,13 @@ def derived_leaf(problem: POMDP, *, weight: float, discount: float) -> Leaf | No
     with full information; None if neither exists, or if observations are followed by one terminal action."""
     if problem.observes_then_commits:
         return None
-    tour = TourValue(problem, weight=weight, discount=discount)
-    try:
+    with suppress(LimitError):
+        tour = TourValue(problem, weight=weight, discount=discount)
         tour.around(problem.start)
         return tour
-    except LimitError:
-        pass
-    if len(problem.factors) > 1:
-        return None
-    try:
-        places, values = known_values(problem, discount=discount)
-    except LimitError:
-        return None
-
-    def known(observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:
-        rows = np.array([places[observable] for observable in observables])
-        result: Array = (beliefs[0] * values[rows]).sum(axis=1)
-        return result
-
-    return known
+    with suppress(LimitError):
+        return full_information_leaf(problem, discount=discount)
+    return None
 
 
 def deepen(

@@ -13,24 +13,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Ids, Observable
-
-MOST_PLACES = 20_000
-"""Places beyond which a problem is not decomposed."""
+from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
 
 LEAVE = "leave"
 """The terminal action of a task that leaves the factor alone."""
-
-EQUAL = 1e-9
-"""Costs of walks that differ by no more are equal."""
-
-Moves = dict[tuple[int, int], float]
-"""The cost of the cheapest move from one place to another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,53 +56,79 @@ class SiteGraph:
         """Whether the episode can end with tasks undone."""
         return bool(np.isfinite(self.leaving).any())
 
+    @cached_property
+    def columns(self) -> dict[POMDP, list[int]]:
+        """The sites of each distinct task."""
+        return {task: [k for k, other in enumerate(self.tasks) if other is task] for task in self.tasks}
+
+    def only(self, sites: list[int]) -> SiteGraph:
+        """The same with some of the sites."""
+        return replace(
+            self,
+            cost=self.cost[:, sites],
+            steps=self.steps[:, sites],
+            site=self.site[sites],
+            factors=tuple(self.factors[site] for site in sites),
+            tasks=tuple(self.tasks[site] for site in sites),
+        )
+
 
 def site_graph(
-    problem: POMDP, observable: Observable, *, discount: float, tasks: dict[Hashable, POMDP]
+    problem: POMDP,
+    observable: Observable,
+    *,
+    discount: float,
+    tasks: dict[Hashable, POMDP],
+    settings: RoutingSettings = SETTINGS,
 ) -> SiteGraph | None:
-    """The places and sites around `visible`. `tasks` keeps one problem per kind of task, for several site graphs."""
-    menus = _places(problem, observable)
+    """The places and sites around an observable state; None if the problem does not decompose there.
+
+    tasks: keeps one problem per kind of task, for several site graphs.
+    """
+    menus = _menus(problem, observable, settings.places)
     if menus is None:
         return None
     place = {visited: number for number, visited in enumerate(menus)}
-    moves: Moves = {}
-    leaving = np.full(len(menus), -np.inf)
-    deals: dict[int, int] = {}
-    for visited, here in place.items():
-        for action in menus[visited]:
-            constant, paid = not depends(action), float(action.reward[0])
-            if constant and action.ends_episode:
-                leaving[here] = max(leaving[here], paid)
-            elif is_move(action):
+    moves: dict[tuple[int, int], float] = {}
+    ending, deals = np.full(len(menus), -np.inf), dict[int, int]()
+    for here, menu in enumerate(menus.values()):
+        for action in menu:
+            paid = float(action.reward[0])
+            if is_move(action):
                 if paid > 0:
                     return None
                 way = here, place[action.leads_to[0]]
-                moves[way] = min(moves.get(way, np.inf), -paid)
-            elif not action.preserves_hidden_state if constant else len(action.outcomes) > 1:
-                return None  # a change of the hidden state that no task is about, or a test whose reward depends on it
-        for factor in sorted({action.factor for action in menus[visited] if depends(action)}):
+                if way[0] != way[1]:
+                    moves[way] = min(moves.get(way, np.inf), -paid)
+            elif depends(action):
+                if len(action.outcomes) > 1:
+                    return None  # a test whose reward depends on the hidden state
+            elif action.ends_episode:
+                ending[here] = max(ending[here], paid)
+            elif not action.preserves_hidden_state:
+                return None  # a change of the hidden state that no task is about
+        for factor in sorted({action.factor for action in menu if depends(action)}):
             deals.setdefault(factor, here)
-    moves = {way: price for way, price in moves.items() if way[0] != way[1]}
     if discount < 1 and len(set(moves.values())) > 1:
         return None  # neither the cheapest walk nor the shortest need be the best one
-    is_optional, observables = bool(np.isfinite(leaving).any()), list(place)
-    found = []
+    is_optional, found = bool(np.isfinite(ending).any()), []
     for factor, here in deals.items():
-        actions = [action for action in menus[observables[here]] if action.factor == factor and not is_move(action)]
-        task = _task(problem.factors[factor], actions, observables[here], is_optional=is_optional, known=tasks)
-        has_more = is_optional or len(deals) > 1
-        if task is None or (has_more and any(action.ends_episode and depends(action) for action in actions)):
+        visited = list(menus)[here]
+        actions = [action for action in menus[visited] if action.factor == factor and not is_move(action)]
+        ends = any(action.ends_episode and depends(action) for action in actions)
+        task = _task(problem.factors[factor], actions, visited, is_optional=is_optional, known=tasks)
+        if task is None or (ends and (is_optional or len(deals) > 1)):
             return None
         found.append(task)
     has_remote = any(
         deals.get(action.factor, here) != here
-        for visited, here in place.items()
-        for action in menus[visited]
+        for here, menu in enumerate(menus.values())
+        for action in menu
         if not is_move(action) and (not action.ends_episode or depends(action))
     )
     site = np.array(list(deals.values()), dtype=np.int64)
-    cost, steps = _walks(moves, site, len(menus))
-    leaving = _leaving(leaving, moves, discount)
+    cost, steps = _walks(moves, site, len(menus), settings.equal)
+    leaving = _leaving(ending, moves, discount)
     return SiteGraph(place, cost, steps, leaving, site, tuple(deals), tuple(found), has_remote)
 
 
@@ -124,18 +143,18 @@ def depends(action: Action) -> bool:
     return action.same_reward is None
 
 
-def _places(problem: POMDP, observable: Observable) -> dict[Observable, tuple[Action, ...]] | None:
-    """The actions in all observable states that moves reach from `visible`."""
-    menus: dict[Observable, tuple[Action, ...]] = {observable: problem.menu(observable)}
-    queue = [observable]
-    for visited in queue:
-        for action in menus[visited]:
-            target = action.leads_to[0]
-            if is_move(action) and target not in menus:
-                if len(menus) >= MOST_PLACES:
-                    return None
-                menus[target] = problem.menu(target)
-                queue.append(target)
+def _menus(problem: POMDP, observable: Observable, most: int) -> dict[Observable, tuple[Action, ...]] | None:
+    """The actions in all observable states that moves reach from one; None if these are too many."""
+    menus: dict[Observable, tuple[Action, ...]] = {}
+    queue = {observable: None}
+    while queue:
+        here = next(iter(queue))
+        del queue[here]
+        menus[here] = problem.menu(here)
+        targets = (action.leads_to[0] for action in menus[here] if is_move(action))
+        queue |= dict.fromkeys(target for target in targets if target not in menus)
+        if len(menus) + len(queue) > most:
+            return None
     return menus
 
 
@@ -163,27 +182,24 @@ def _task(
     return known[key]
 
 
-def _walks(moves: Moves, site: Ids, places: int) -> tuple[Array, Array]:
+def _walks(moves: dict[tuple[int, int], float], site: Ids, places: int, equal: float) -> tuple[Array, Array]:
     """Cost and steps (P, K) of the cheapest walk from each place to each site, the shortest one of several."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
     before, after = np.array(list(moves), dtype=np.int64).reshape(-1, 2).T
     price = np.array(list(moves.values()))
-    cost = np.empty((places, len(site)))
-    steps = np.empty((places, len(site)))
+    cost, steps = np.empty((2, places, len(site)))
     reverse = csr_array((price, (after, before)), shape=(places, places))
     for column, target in enumerate(site.tolist()):
         cost[:, column] = dijkstra(reverse, indices=target)
-        there = np.isfinite(cost[after, column])
-        cheapest = there & (price + np.where(there, cost[after, column], 0.0) <= cost[before, column] + EQUAL)
-        ones = np.ones(int(cheapest.sum()))
-        links = csr_array((ones, (after[cheapest], before[cheapest])), shape=(places, places))
-        steps[:, column] = dijkstra(links, indices=target)
+        cheapest = price + cost[after, column] <= cost[before, column] + equal
+        links = csr_array((price[cheapest], (after[cheapest], before[cheapest])), shape=(places, places))
+        steps[:, column] = dijkstra(links, indices=target, unweighted=True)
     return cost, steps
 
 
-def _leaving(ending: Array, moves: Moves, discount: float) -> Array:
+def _leaving(ending: Array, moves: dict[tuple[int, int], float], discount: float) -> Array:
     """The value of ending (P,) from each place after moving to the best place for it, from `ending` (P,) on the spot.
 
     The place with the highest value is settled first, as in Dijkstra's algorithm, and is not improved later: moving on

@@ -2,73 +2,22 @@
 
 `update` and `information` are scalar twins of the functions in `belief_math.information`; tests compare them.
 
-Shapes: S states of the largest hidden factor, O observations of an action. A belief is one row of numbers, those of
-factor f from f * S on; `at` is the place of the row of one factor within an array, `base` that of a whole belief.
+Shapes: F hidden factors, S states of the largest one (the rest of a row is 0). `beliefs` (F, S) is a belief about all
+factors, `belief` (S,) about one. `truth` (F,) is a sampled hidden state.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rhoplan.belief_math.information import FLOOR, SMALLEST
-from rhoplan.graph.action_table import UNKNOWN
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.planning.machine import compiled, entropy, handed
-
-
-@handed
-class Model(NamedTuple):
-    """The part of a problem that has been explored, with the ids of `graph.action_table.ActionTable`.
-
-    By observable state: `first` action, `action_count`, `terminal_count`; terminal actions come first. By action:
-    `kernel`, `factor`, `observations` (their number), `branch_offset`, `target_first` (place in `targets`). By kernel:
-    number of `states`, and where `reward` (S,), `likelihood` (O, S), its `cumulative` sums (S, O) and `transition`
-    begin in `numbers`; a transition of -1 preserves the state. A transition has a row for each observation and state:
-    where the rows begin (O * S + 1 numbers), then for all entries the next states, their probabilities, and these
-    summed up along a row. `stride` is S, and `width` the length of a belief.
-    """
-
-    first: Ids
-    action_count: Ids
-    terminal_count: Ids
-    kernel: Ids
-    factor: Ids
-    observations: Ids
-    branch_offset: Ids
-    target_first: Ids
-    targets: Ids
-    states: Ids
-    reward: Ids
-    likelihood: Ids
-    cumulative: Ids
-    transition: Ids
-    numbers: Array
-    stride: int
-    width: int
-
+from rhoplan.planning.machine import compiled, entropy
+from rhoplan.planning.tree_search.model import Model
 
 # -- actions ----------------------------------------------------------------------------------------------------------
-
-
-@compiled
-def going(model: Model, observable: int) -> int:
-    """Number of actions that do not end the episode."""
-    result: int = model.action_count[observable] - model.terminal_count[observable]
-    return result
-
-
-@compiled
-def is_explored(model: Model, observable: int) -> bool:
-    """Whether the observable states that follow this one, and their actions, are known."""
-    if going(model, observable) == 0:
-        return True
-    action = model.first[observable] + model.terminal_count[observable]
-    known: bool = model.targets[model.target_first[action]] != UNKNOWN
-    return known
 
 
 @compiled
@@ -79,48 +28,33 @@ def target(model: Model, action: int, observation: int) -> int:
 
 
 @compiled
-def row_of(model: Model, action: int) -> int:
-    """Where the belief about the factor of `action` begins within a belief."""
-    result: int = model.factor[action] * model.stride
-    return result
-
-
-@compiled
-def expected_reward(model: Model, action: int, belief: Array, base: int) -> float:
-    """Expected reward of `action` under the belief at belief[base]."""
-    row, kernel, total = base + row_of(model, action), model.kernel[action], 0.0
+def expected_reward(model: Model, action: int, beliefs: Array) -> tuple[float, float]:
+    """Expected reward and expected absolute reward of `action`; the latter is the scale of the tie rule."""
+    kernel, belief, total, absolute = model.kernel[action], beliefs[model.factor[action]], 0.0, 0.0
     for s in range(model.states[kernel]):
-        total += belief[row + s] * model.numbers[model.reward[kernel] + s]
-    return total
+        reward = model.rewards[model.reward[kernel] + s]
+        total += belief[s] * reward
+        absolute += belief[s] * abs(reward)
+    return total, absolute
 
 
 @compiled
-def absolute_reward(model: Model, action: int, belief: Array, base: int) -> float:
-    """Expected absolute reward of `action`: the scale of the tie rule."""
-    row, kernel, total = base + row_of(model, action), model.kernel[action], 0.0
-    for s in range(model.states[kernel]):
-        total += belief[row + s] * abs(model.numbers[model.reward[kernel] + s])
-    return total
-
-
-@compiled
-def best_terminal(model: Model, observable: int, belief: Array, base: int) -> tuple[float, int]:
+def best_terminal(model: Model, observable: int, beliefs: Array) -> tuple[float, int]:
     """Expected reward and id of the best terminal action, the first if several tie; minus infinity and -1 if none."""
     best, size, taken = -np.inf, 0.0, -1
-    first = model.first[observable]
-    for action in range(first, first + model.terminal_count[observable]):
-        value = expected_reward(model, action, belief, base)
-        if value > best:
-            absolute = absolute_reward(model, action, belief, base)
-            if taken < 0 or value > best + RELATIVE_TOLERANCE * max(absolute, size):
-                best, size, taken = value, absolute, action
+    for action in range(model.first[observable], model.going[observable]):
+        value, absolute = expected_reward(model, action, beliefs)
+        if taken < 0 or value > best + RELATIVE_TOLERANCE * max(absolute, size):
+            best, size, taken = value, absolute, action
     return best, taken
 
 
 @compiled
 def reward_in(model: Model, action: int, truth: Ids) -> float:
-    """The reward of `action` in the sampled hidden state `truth`."""
-    result: float = model.numbers[model.reward[model.kernel[action]] + truth[row_of(model, action)]]
+    """The reward of `action` in a hidden state; 0 for action -1, which is none."""
+    if action < 0:
+        return 0.0
+    result: float = model.rewards[model.reward[model.kernel[action]] + truth[model.factor[action]]]
     return result
 
 
@@ -138,26 +72,31 @@ def uniform(rng: NDArray[np.uint64]) -> float:
 
 
 @compiled
-def draw(cumulative: Array, at: int, rng: NDArray[np.uint64]) -> int:
-    """A position drawn from the cumulative probabilities that start at `at` and reach exactly 1."""
-    chance, place = uniform(rng), 0
-    while cumulative[at + place] <= chance:
-        place += 1
-    return place
+def draw(probabilities: Array, first: int, end: int, step: int, chance: float) -> int:
+    """The place, among first, first + step, ... below `end`, that `chance` in [0, 1) picks in proportion to
+    `probabilities`, which sum to 1 there up to rounding; never one whose probability is 0."""
+    total, picked = 0.0, -1
+    for place in range(first, end, step):
+        if probabilities[place] > 0.0:
+            picked = place
+            total += probabilities[place]
+            if total > chance:
+                break
+    return picked
 
 
 @compiled
 def sample_observation(model: Model, action: int, truth: Ids, rng: NDArray[np.uint64]) -> int:
-    """An observation of `action` in the sampled hidden state `truth`, which then makes its transition."""
-    kernel, observations, row = model.kernel[action], model.observations[action], row_of(model, action)
-    states, transition, observation = model.states[kernel], model.transition[kernel], 0
+    """An observation of `action` in the hidden state `truth`, which then makes its transition."""
+    kernel, observations, factor = model.kernel[action], model.observations[action], model.factor[action]
+    states, state, observation = model.states[kernel], truth[factor], 0
     if observations > 1:
-        observation = draw(model.numbers, model.cumulative[kernel] + truth[row] * observations, rng)
-    if transition >= 0:
-        columns = transition + observations * states + 1
-        entries = int(model.numbers[columns - 1])
-        first = columns + int(model.numbers[transition + observation * states + truth[row]])
-        truth[row] = int(model.numbers[first + draw(model.numbers, first + 2 * entries, rng)])
+        first = model.likelihood[kernel]
+        place = draw(model.likelihoods, first + state, first + observations * states, states, uniform(rng))
+        observation = (place - first) // states
+    if model.transition[kernel] >= 0:
+        row = model.transition[kernel] + observation * states + state
+        truth[factor] = model.after[draw(model.probabilities, model.rows[row], model.rows[row + 1], 1, uniform(rng))]
     return observation
 
 
@@ -165,60 +104,53 @@ def sample_observation(model: Model, action: int, truth: Ids, rng: NDArray[np.ui
 
 
 @compiled
-def update(
-    model: Model, action: int, observation: int, before: Array, at: int, after: Array, to: int, joint: Array
-) -> float:
-    """Probability of `observation`; the belief about one factor at before[at] is updated and written to after[to].
+def update(model: Model, action: int, observation: int, belief: Array, after: Array, joint: Array) -> float:
+    """Probability of `observation`; the belief about the factor of `action` is updated and written to `after`.
 
-    The two may be the same place. joint: room for S numbers. An impossible observation leaves zeros; a state that is
-    possible keeps a probability of at least FLOOR.
+    The two may be the same. joint (S,): scratch. An impossible observation leaves zeros; a state that is possible
+    keeps a probability of at least FLOOR.
     """
     kernel = model.kernel[action]
     states, transition = model.states[kernel], model.transition[kernel]
     likelihood, total = model.likelihood[kernel] + observation * states, 0.0
     for s in range(states):
-        held, chance = before[at + s], model.numbers[likelihood + s]
+        held, chance = belief[s], model.likelihoods[likelihood + s]
         joint[s] = max(held * chance, SMALLEST) if held > 0.0 and chance > 0.0 else 0.0
         total += joint[s]
     for s in range(states):
-        after[to + s] = joint[s] if transition < 0 else 0.0
+        after[s] = joint[s] if transition < 0 else 0.0
     if transition >= 0:
-        columns = transition + model.observations[action] * states + 1
-        entries = int(model.numbers[columns - 1])
         for s in range(states):
             if joint[s] > 0.0:
                 row = transition + observation * states + s
-                for entry in range(columns + int(model.numbers[row]), columns + int(model.numbers[row + 1])):
-                    moved = joint[s] * model.numbers[entry + entries]
-                    after[to + int(model.numbers[entry])] += max(moved, SMALLEST)
+                for entry in range(model.rows[row], model.rows[row + 1]):
+                    after[model.after[entry]] += max(joint[s] * model.probabilities[entry], SMALLEST)
     for s in range(states):
-        if after[to + s] > 0.0:
-            after[to + s] = max(after[to + s] / total, FLOOR)
+        if after[s] > 0.0:
+            after[s] = max(after[s] / total, FLOOR)
     return total
 
 
 @compiled
-def copy(source: Array, at: int, to_array: Array, to: int, count: int) -> None:
-    """Copy `count` numbers; for the few of a belief a loop is faster than slices."""
-    for place in range(count):
-        to_array[to + place] = source[at + place]
+def copy(source: Array, target: Array) -> None:
+    """Copy beliefs (F, S); for the few numbers of most a loop is faster than slices."""
+    for factor in range(source.shape[0]):
+        for s in range(source.shape[1]):
+            target[factor, s] = source[factor, s]
 
 
 @compiled
-def information(model: Model, action: int, beliefs: Array, base: int, rows: Array) -> float:
-    """Expected information gain of `action` in nats under the belief at beliefs[base]. rows: room for 3 S numbers."""
-    kernel, observations, at = model.kernel[action], model.observations[action], base + row_of(model, action)
-    if observations == 1:
+def information(model: Model, action: int, beliefs: Array, scratch: Array) -> float:
+    """Expected information gain of `action` in nats. scratch (3, S)."""
+    kernel, belief = model.kernel[action], beliefs[model.factor[action]]
+    if model.observations[action] <= 1:
         return 0.0
-    states = model.states[kernel]
-    posterior, predicted = states, 2 * states
-    rows[predicted : predicted + states] = 0.0
-    after = 0.0
-    for observation in range(observations):
-        chance = update(model, action, observation, beliefs, at, rows, posterior, rows)
-        after += chance * entropy(rows, posterior, states)
+    states, joint, posterior, predicted, after = model.states[kernel], scratch[0], scratch[1], scratch[2], 0.0
+    predicted[:states] = 0.0
+    for observation in range(model.observations[action]):
+        chance = update(model, action, observation, belief, posterior, joint)
+        after += chance * entropy(posterior, 0, states)
         for s in range(states):
-            rows[predicted + s] += chance * rows[posterior + s]
-    if model.transition[kernel] < 0:
-        return max(entropy(beliefs, at, states) - after, 0.0)
-    return max(entropy(rows, predicted, states) - after, 0.0)
+            predicted[s] += chance * posterior[s]
+    before = belief if model.transition[kernel] < 0 else predicted
+    return max(entropy(before, 0, states) - after, 0.0)

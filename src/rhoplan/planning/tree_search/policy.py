@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.errors import AgentError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.objective import Objective, objective_for
@@ -19,28 +18,17 @@ from rhoplan.planning.tree_search.search import TreeSearch, TreeSearchSettings
 class TreeSearchPolicy(Policy):
     """Takes the action that a tree search finds best; values of actions are estimates.
 
-    seed: of `action` and `action_values`; the same belief and seed give the same result, unless time is limited.
+    objective: reward and weighted information, maximised (`MCTS` and `POMCP` refuse others). seed: of `action` and
+    `action_values`; the same belief and seed give the same result, unless time is limited.
     """
 
     samples = True
 
     def __init__(
-        self,
-        problem: POMDP,
-        objective: Objective | None = None,
-        settings: TreeSearchSettings | None = None,
-        *,
-        seed: int = 0,
+        self, problem: POMDP, objective: Objective | None, settings: TreeSearchSettings, *, seed: int = 0
     ) -> None:
         self.problem, self.objective = problem, objective_for(problem, objective)
-        self.settings, self.seed = settings or TreeSearchSettings(horizon=problem.horizon), seed
-        if not self.objective.is_plain:
-            raise AgentError(
-                f"the objective of planner {self.settings.method} must be reward and weighted information and the best "
-                "action; a precision, an own utility and epistemic-only need planner exact or anytime",
-                field=("planner",),
-                code="planner-unsupported",
-            )
+        self.settings, self.seed = settings, seed
 
     @cached_property
     def search(self) -> TreeSearch:
@@ -50,25 +38,20 @@ class TreeSearchPolicy(Policy):
 
     def action(self, belief: BeliefLike) -> str:
         held = self.belief(belief)
-        table = self.search.model.table
-        return table.names(table.observable_id(held.observable))[self.search.run(held.situation, seed=self.seed).place]
+        return self.search.actions(held.observable)[self.search.run(held.situation, seed=self.seed).place].name
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """The estimated value of each action; minus infinity for one that was not tried."""
-        held = self.belief(belief)
-        found, table = self.search.run(held.situation, seed=self.seed), self.search.model.table
-        observable = table.observable_id(held.observable)
-        actions = table.actions[int(table.first[observable]) :][: len(found.values)]
-        rows = []
+        held, rows = self.belief(belief), []
+        found, actions = self.search.run(held.situation, seed=self.seed), self.search.actions(held.observable)
         for action, value in zip(actions, found.values.tolist(), strict=True):
             reward, gained = immediate_terms(held, action)
             weighted = self.objective.weight_per_nat * gained
             later = 0.0 if action.ends_episode else value - reward - weighted
             if self.problem.looks_first and held.observable == self.problem.start:
                 later /= self.objective.discount_factor  # an initial observation takes no time
-            rows.append(ValueTerms(action.name, reward, gained, weighted, later))
-        terminal = int(table.terminal_count[observable])
-        return ActionValues((*rows[terminal:], *rows[:terminal]), "estimated")
+            rows.append((action.ends_episode, ValueTerms(action.name, reward, gained, weighted, later)))
+        return ActionValues(tuple(row for _, row in sorted(rows, key=lambda one: one[0])), "estimated")
 
     def on(self, graph: BeliefGraph) -> TreeSearchOnGraph:
         return TreeSearchOnGraph(self, graph)
@@ -87,7 +70,6 @@ class TreeSearchOnGraph:
         self.graph, self._policy = graph, policy
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        drawn = seeds or [(self._policy.seed,)] * len(nodes)
-        run, every = self._policy.search.run, zip(nodes.tolist(), drawn, strict=True)
-        places = [run(self.graph.situation(node), seed=seed).place for node, seed in every]
-        return np.arange(len(nodes)), np.array(places, dtype=np.int64), np.ones(len(nodes))
+        run, drawn = self._policy.search.run, seeds or [(self._policy.seed,)] * len(nodes)
+        found = [run(self.graph.situation(node), seed=seed) for node, seed in zip(nodes.tolist(), drawn, strict=True)]
+        return np.arange(len(nodes)), np.array([one.place for one in found], dtype=np.int64), np.ones(len(nodes))

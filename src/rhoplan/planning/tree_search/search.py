@@ -1,4 +1,4 @@
-"""Online tree search at one belief of any problem: the Python side, which prepares the arrays that kernels fill.
+"""Online tree search at one belief of any problem: settings, result, and the loop that runs simulations in batches.
 
 `TreeSearch` keeps the explored part of the problem and the arrays of its tree from one decision to the next, so that a
 small search costs little more than its simulations.
@@ -16,17 +16,13 @@ import numpy as np
 from rhoplan.errors import AgentError, EvidenceError, LimitError, ProblemError
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
-from rhoplan.model.limits import LARGEST_HORIZON
-from rhoplan.model.pomdp import END, POMDP, Array, Ids
-from rhoplan.model.situation import Situation
+from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
+from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.asked import check_about_states
 from rhoplan.planning.machine import compiled
-from rhoplan.planning.tree_search import nodes
-from rhoplan.planning.tree_search.kernels import Model
-from rhoplan.planning.tree_search.mcts import enumerate_observations
-from rhoplan.planning.tree_search.model import SearchModel, cumulative
-from rhoplan.planning.tree_search.nodes import Goal, Tree, Work
-from rhoplan.planning.tree_search.pomcp import sample
+from rhoplan.planning.tree_search import mcts, pomcp
+from rhoplan.planning.tree_search.model import Model, SearchModel
+from rhoplan.planning.tree_search.tree import ARM, NODE, NODES, UNEXPLORED, Goal, Tree, enter, place_node
 
 
 class Method(NamedTuple):
@@ -43,7 +39,7 @@ METHODS = {"mcts": Method(True, 0.2, 0), "pomcp": Method(False, 0.5, 3)}
 
 @dataclass(frozen=True)
 class TreeSearchSettings:
-    """Settings of tree search.
+    """Settings of tree search; planners check those that users give.
 
     method: `mcts` over beliefs, or `pomcp`. horizon: actions to look ahead; extra_depth: actions beyond these, by
     default as the method says. simulations, seconds: limits of one decision, one of which is needed. exploration:
@@ -68,30 +64,11 @@ class TreeSearchSettings:
     first_batch: int = 16
     slice_seconds: float = 0.02
 
-    def __post_init__(self) -> None:
-        horizon, simulations, seconds, exploration = self.horizon, self.simulations, self.seconds, self.exploration
-        if self.method not in METHODS:
-            _refuse("method", f"must be one of {', '.join(METHODS)}", f"'{self.method}'")
-        if not 1 <= horizon <= LARGEST_HORIZON or horizon != int(horizon):
-            _refuse("horizon", f"must be a whole number from 1 to {LARGEST_HORIZON}", horizon)
-        if simulations is None and seconds is None:
-            _refuse("simulations", "must be given, or seconds", "None")
-        if simulations is not None and (not 1 <= simulations < math.inf or simulations != int(simulations)):
-            _refuse("simulations", "must be a whole number of at least 1", simulations)
-        if seconds is not None and not 0 < seconds < math.inf:
-            _refuse("time", "must be a finite number of seconds above 0", seconds)
-        if exploration is not None and not 0 <= exploration < math.inf:
-            _refuse("exploration", "must be a finite number of at least 0", exploration)
-
     @property
     def depth(self) -> int:
         """Largest number of actions from the root of the tree."""
         extra = METHODS[self.method].extra_depth if self.extra_depth is None else self.extra_depth
         return int(self.horizon) + extra
-
-
-def _refuse(name: str, rule: str, found: object) -> None:
-    raise AgentError(f"{name} {rule}; it is {found}", field=(name,), code="setting-range")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,41 +94,42 @@ class SearchResult:
         return float(self.values.max())
 
 
-_INTS, _FLOATS = np.empty(0, dtype=np.int64), np.empty(0)
-EMPTY = Tree(
-    _INTS,
-    _INTS,
-    _INTS,
-    _INTS,
-    _INTS,
-    _INTS,
-    _FLOATS,
-    _FLOATS,
-    _FLOATS,
-    _FLOATS,
-    _FLOATS,
-    _FLOATS,
-    _FLOATS,
-    _INTS,
-    _INTS,
-)
+@compiled
+def simulate(model: Model, tree: Tree, goal: Goal, simulations: int) -> int:
+    """Run up to `simulations`; how many were done. One that must wait for an observable state leaves no trace."""
+    for done in range(simulations):
+        before = tree.rng[0]
+        if tree.nodes[0].is_exact == 1:
+            return done
+        simulate_once(model, tree, goal)
+        if tree.counters[UNEXPLORED] >= 0:
+            tree.rng[0] = before
+            return done
+    return simulations
 
 
 @compiled
-def simulate(model: Model, tree: Tree, work: Work, goal: Goal, simulations: int) -> int:
-    """Run up to `simulations`; how many were done. One that must wait for an observable state leaves no trace."""
-    for done in range(simulations):
-        if tree.exact[0] == 1:
-            return done
-        before = work.rng[0]
+def simulate_once(model: Model, tree: Tree, goal: Goal) -> None:
+    """Walk down the tree by UCB1, add to it, and take what was found back to the root."""
+    if not goal.over_beliefs:
+        pomcp.draw_state(tree)
+    node, steps, value = 0, 0, 0.0
+    while node >= 0 and steps < goal.depth:
+        arm = enter(model, tree, goal, node)
+        if arm < 0:
+            break
+        tree.path_node[steps], tree.path_arm[steps] = node, arm
+        steps += 1
         if goal.over_beliefs:
-            complete = enumerate_observations(model, tree, work, goal)
+            node = mcts.descend(model, tree, goal, node, arm, steps)
         else:
-            complete = sample(model, tree, work, goal)
-        if not complete:
-            work.rng[0] = before
-            return done
-    return simulations
+            node, value = pomcp.descend(model, tree, goal, node, arm, steps)
+    if tree.counters[UNEXPLORED] >= 0:
+        return
+    if goal.over_beliefs:
+        mcts.back_up(model, tree, goal, steps)
+    else:
+        pomcp.average(tree, goal, steps, value)
 
 
 class TreeSearch:
@@ -172,12 +150,11 @@ class TreeSearch:
         self.problem, self.settings = problem, settings or TreeSearchSettings()
         check_about_states(problem, weight, f"planner {self.settings.method}")
         self.weight, self.discount = float(weight), float(discount)
-        self.model, self._over_beliefs = SearchModel(problem), METHODS[self.settings.method].over_beliefs
-        self._width = len(problem.factors) * self.model.states
-        self._tree, self._work = EMPTY, self._workspace()
+        self.model, self._method = SearchModel(problem), METHODS[self.settings.method]
+        self._tree = Tree.empty(len(problem.factors), self.model.states, self.settings.depth)
         # Compiling, or loading compiled code, must not count against a time limit.
-        self._plant(Situation(problem.start, tuple(factor.prior for factor in problem.factors)))
-        self._simulate(0, 0.0, 0.0)
+        self._plant(initial(problem))
+        self._simulate(self._goal(initial(problem)), 0)
 
     def run(self, situation: Situation, *, seed: int | tuple[int, ...] = 0) -> SearchResult:
         """Search from `situation` until the simulations are done or the time is over, whichever comes first.
@@ -188,97 +165,89 @@ class TreeSearch:
         began = time.perf_counter()
         if situation.observable is END:
             raise EvidenceError(f"the episode of '{self.problem.name}' has ended: there is nothing left to search")
-        exploration, scale = self._exploration(situation), self._scale(situation)
+        goal, done = self._goal(situation), 0
         self._plant(situation)
-        self._work.rng[0] = _stream(seed)
-        done = 0
+        self._tree.rng[0] = _stream(seed)
         while not self._is_exact:
             batch = self._make_room(self._batch(done, time.perf_counter() - began))
             if batch <= 0:
                 break
-            done += self._simulate(batch, exploration, scale)
-            if self._work.counters[nodes.UNEXPLORED] >= 0:
-                self.model.explore(int(self._work.counters[nodes.UNEXPLORED]))
-                self._work.counters[nodes.UNEXPLORED] = -1
-        return self._result(situation, scale, done, time.perf_counter() - began)
+            done += self._simulate(goal, batch)
+            if self._tree.counters[UNEXPLORED] >= 0:
+                self.model.explore(int(self._tree.counters[UNEXPLORED]))
+                self._tree.counters[UNEXPLORED] = -1
+        values, visits = self._values(situation)
+        sizes = np.where(np.isfinite(values), np.abs(values), 0.0) + goal.scale
+        best = int(first_best(values, sizes, np.zeros(1, dtype=np.int64))[0])
+        seconds = time.perf_counter() - began
+        return SearchResult(values, visits, best, done, int(self._tree.counters[NODES]), self._is_exact, seconds)
+
+    def actions(self, observable: Observable) -> list[Action]:
+        """The actions of an observable state by place, terminal ones first."""
+        table = self.model.table
+        number = table.observable_id(observable)
+        return table.actions[table.first[number] :][: table.count[number]]
 
     @property
     def _is_exact(self) -> bool:
-        return bool(self._tree.exact[0])
+        return bool(self._tree.nodes[0].is_exact)
 
-    def _exploration(self, situation: Situation) -> float:
-        settings = self.settings
-        if settings.exploration is not None:
-            return settings.exploration
-        # The most that one action can be worth more than another: its reward, and all information about its factor.
-        rewards = self.model.reward_range(situation.observable, depth=settings.depth, most=settings.nearest)
-        return METHODS[settings.method].exploration * (rewards + abs(self.weight) * math.log(self.model.states))
+    def _goal(self, situation: Situation) -> Goal:
+        settings, method, weight = self.settings, self._method, abs(self.weight)
+        exploration = settings.exploration
+        if exploration is None:
+            # The most that one action can be worth more than another: its reward, and all information about a factor.
+            rewards = self.model.reward_range(situation.observable, depth=settings.depth, most=settings.nearest)
+            exploration = method.exploration * (rewards + weight * math.log(self.model.states))
+        # The size of terminal rewards and information at the root. Estimates need nothing finer.
+        absolute = [belief @ np.abs(reward) for belief, reward in self._terminal(situation)]
+        scale = max(absolute, default=0.0) + weight * sum(math.log(len(f.states)) for f in self.problem.factors)
+        how = settings.stop_probability, settings.depth, method.over_beliefs
+        return Goal(self.discount, self.weight, float(exploration), float(scale), *how)
 
-    def _scale(self, situation: Situation) -> float:
-        """The size of terminal rewards and information at the root, for the tie rule. Estimates need nothing finer."""
-        _, absolute = self.model.terminal_rewards(
-            self.model.table.observable_id(situation.observable), situation.beliefs
-        )
-        nats = sum(math.log(len(factor.states)) for factor in self.problem.factors)
-        return float(absolute.max(initial=0.0)) + abs(self.weight) * nats
+    def _terminal(self, situation: Situation) -> list[tuple[Array, Array]]:
+        """The belief and the reward (S,) of each terminal action."""
+        actions = [action for action in self.actions(situation.observable) if action.ends_episode]
+        return [(situation.beliefs[action.factor], action.reward) for action in actions]
 
-    def _simulate(self, simulations: int, exploration: float, scale: float) -> int:
-        settings = self.settings
-        aim = self.discount, self.weight, exploration, scale, settings.stop_probability, settings.depth
-        goal = Goal(*aim, self._over_beliefs)
+    def _simulate(self, goal: Goal, simulations: int) -> int:
         with np.errstate(over="ignore"):  # the generator's arithmetic is modulo 2**64, also where nothing is compiled
-            return simulate(self.model.arrays, self._tree, self._work, goal, simulations)
+            return simulate(self.model.arrays, self._tree, goal, simulations)
 
     def _plant(self, situation: Situation) -> None:
         """Begin a tree that consists of its root."""
-        observable = self.model.table.observable_id(situation.observable)
-        self.model.explore(observable)
         table = self.model.table
+        observable = table.observable_id(situation.observable)
+        self.model.explore(observable)
         if not table.count[observable]:
             raise ProblemError(f"'{self.problem.name}' offers no action in '{situation.observable}'")
-        self._work.counters[:] = 0, 0, 0, -1
+        self._tree.counters[:] = 0, 0, 0, -1
         if self._make_room(1) < 1:
             raise LimitError(
                 f"a search tree of '{self.problem.name}' must fit into {self.settings.memory:,} bytes; one simulation "
                 "needs more: raise memory",
                 field=("memory",),
             )
-        self._work.counters[nodes.NODES] = 1
-        root = np.zeros((len(situation.beliefs), self.model.states))
-        for row, belief in zip(root, situation.beliefs, strict=True):
+        tree = self._tree
+        tree.counters[NODES] = 1
+        tree.beliefs[0] = 0.0
+        for row, belief in zip(tree.beliefs[0], situation.beliefs, strict=True):
             row[: len(belief)] = belief
-        self._work.prior[:] = cumulative(root).ravel()
-        self._tree.beliefs[: self._width] = root.ravel()
-        nodes.place_node(self.model.arrays, self._tree, 0, observable, 1.0)
-        self._tree.exact[0] = self._over_beliefs and table.count[observable] == table.terminal_count[observable]
+        place_node(self.model.arrays, tree, 0, observable, 1.0)
+        nothing_to_search = table.count[observable] == table.terminal_count[observable]
+        tree.nodes[0].is_exact = self._method.over_beliefs and nothing_to_search
 
     def _make_room(self, batch: int) -> int:
         """Make room in the tree for `batch` simulations, or for as many as memory allows; how many these are."""
-        used, most, width = self._work.counters[:3], self.model.most, self._width
-        bytes_of_row = np.array([8 * (len(nodes.BY_NODE) + width), 8 * len(nodes.BY_ARM), 8])
+        tree, used, most = self._tree, self._tree.counters[:3], self.model.most
+        bytes_of_row = np.array([NODE.itemsize + tree.belief.nbytes, ARM.itemsize, tree.child.itemsize])
         room = self.settings.memory // len(used) // bytes_of_row - used
         batch = min(batch, int((room // most).min()))
         needed = used + max(batch, 0) * most
-        sizes = {name: (int(used[0]), int(needed[0])) for name in nodes.BY_NODE}
-        sizes |= {name: (int(used[1]), int(needed[1])) for name in nodes.BY_ARM}
-        sizes |= {"beliefs": (int(used[0]) * width, int(needed[0]) * width), "child": (int(used[2]), int(needed[2]))}
-        self._tree = Tree(**{name: grown(getattr(self._tree, name), *size) for name, size in sizes.items()})
+        places = {"nodes": 0, "beliefs": 0, "arms": 1, "child": 2}
+        larger = {name: grown(getattr(tree, name), int(used[k]), int(needed[k])) for name, k in places.items()}
+        self._tree = tree._replace(**larger)
         return batch
-
-    def _workspace(self) -> Work:
-        width, depth = self._width, self.settings.depth
-        return Work(
-            counters=np.zeros(4, dtype=np.int64),
-            rng=np.zeros(1, dtype=np.uint64),
-            prior=np.empty(width),
-            truth=np.zeros(width, dtype=np.int64),
-            belief=np.zeros(width),
-            ahead=np.zeros(width),
-            rows=np.zeros(3 * self.model.states),
-            path_node=np.zeros(depth, dtype=np.int64),
-            path_arm=np.zeros(depth, dtype=np.int64),
-            paid=np.zeros(depth),
-        )
 
     def _batch(self, done: int, elapsed: float) -> int:
         """How many simulations to run next; 0 when the search is over."""
@@ -293,25 +262,18 @@ class TreeSearch:
         pace = int(done / elapsed * min(settings.slice_seconds, settings.seconds - elapsed)) if done else 0
         return min(left, max(pace, settings.first_batch))
 
-    def _result(self, situation: Situation, scale: float, simulations: int, seconds: float) -> SearchResult:
-        table, tree = self.model.table, self._tree
-        observable = table.observable_id(situation.observable)
-        count, terminal = int(table.count[observable]), int(table.terminal_count[observable])
+    def _values(self, situation: Situation) -> tuple[Array, Ids]:
+        """Values and visits (A,) of all actions at the root, by place."""
+        table, root = self.model.table, self._tree.nodes[0]
+        count, arms = int(table.count[root.observable]), self._tree.arms[root.first_arm :][: root.arms]
         values, visits = np.full(count, -np.inf), np.zeros(count, dtype=np.int64)
-        first = int(tree.first_arm[0])
-        if first >= 0:
-            searched = count - terminal if self._over_beliefs else count
-            places = (terminal + np.arange(searched)) % count
-            arms = slice(first, first + searched)
-            visits[places] = tree.arm_visits[arms]
-            values[places] = np.where(visits[places] > 0, tree.mean[arms], -np.inf)
-        if self._over_beliefs:
-            values[:terminal] = self.model.terminal_rewards(observable, situation.beliefs)[0]
-        sizes = np.where(np.isfinite(values), np.abs(values), 0.0) + scale
-        best = int(first_best(values, sizes, np.zeros(1, dtype=np.int64))[0])
-        return SearchResult(
-            values, visits, best, simulations, int(self._work.counters[nodes.NODES]), self._is_exact, seconds
-        )
+        places = arms["action"] - table.first[root.observable]
+        visits[places] = arms["visits"]
+        values[places] = np.where(arms["visits"] > 0, arms["value"], -np.inf)
+        if self._method.over_beliefs:
+            rewards = [belief @ reward for belief, reward in self._terminal(situation)]
+            values[: len(rewards)] = rewards
+        return values, visits
 
 
 def _stream(seed: int | tuple[int, ...]) -> int:
