@@ -417,8 +417,9 @@ def test_a_policy_with_a_horizon_counts_the_actions_taken() -> None:
 
     assert rp.decide(tiger, policy, heard).choice == policy.action(belief)
     assert policy.action(tiger.belief()) == policy.action([0.5, 0.5])
-    with pytest.raises(rp.EvidenceError, match=r"policy\.problem\.belief"):
+    with pytest.raises(rp.EvidenceError) as refused:
         policy.action(tiger.belief(given=heard))
+    assert refused.value.field == ("belief",)
 
 
 @pytest.mark.parametrize(
