@@ -184,7 +184,7 @@ class Solution(DelegatingPolicy):
         self.certificate = result.certificate
 
     @cached_property
-    def policy(self) -> Policy:  # type: ignore[override]
+    def policy(self) -> Policy:
         if self.result.policy is not None:
             return SolverPolicy(self.result.policy)
         return derived_policy(self.problem, self.objective, self.result)

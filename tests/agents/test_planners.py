@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -237,3 +238,10 @@ def test_pomcp_looks_three_actions_further_than_its_horizon() -> None:
 
 def test_planners_are_values() -> None:
     assert rhoplan.Lookahead(3) == rhoplan.Lookahead(3) != rhoplan.Lookahead(4)
+
+
+def test_policies_with_a_derived_leaf_are_sent_to_other_processes() -> None:
+    problem = rhoplan.make("drilling")
+    policy = rhoplan.Anytime(horizon=1).solve(problem)
+    again = pickle.loads(pickle.dumps(policy)) if policy.action(problem.belief()) else None
+    assert again.action(problem.belief()) == policy.action(problem.belief())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -253,12 +254,21 @@ class PlannedPolicy(DelegatingPolicy):
         value_kind: str | None = None,
     ) -> None:
         self.problem, self.planner, self.objective, self.name, self.seed = problem, planner, objective, name, seed
-        if isinstance(planner, BuiltInPlanner):
-            self.policy = planner.policy(problem, objective, seed=seed)
-        else:
-            self.policy = planner.solve(problem, objective)
         self.samples, self.is_timed = planner.samples, planner.is_timed
-        self.value_kind = value_kind or self.policy.value_kind
+        self._value_kind = value_kind
+
+    @property
+    def value_kind(self) -> str | None:  # type: ignore[override]
+        return self._value_kind or self.policy.value_kind
+
+    @cached_property
+    def policy(self) -> Policy:
+        if isinstance(self.planner, BuiltInPlanner):
+            return self.planner.policy(self.problem, self.objective, seed=self.seed)
+        return self.planner.solve(self.problem, self.objective)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "policy"}  # another process plans again
 
     def on(self, graph: BeliefGraph) -> PolicyOnGraph:
         """The policy on `graph`; its own numbers are followed, not those of another problem."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -190,9 +191,12 @@ class Policy(ABC):
 
 
 class DelegatingPolicy(Policy):
-    """A policy that acts as `policy`, another policy of the same problem, does."""
+    """A policy that acts as another policy of the same problem."""
 
-    policy: Policy
+    @cached_property
+    @abstractmethod
+    def policy(self) -> Policy:
+        """The policy that selects actions."""
 
     def action(self, belief: BeliefLike) -> str:
         return self.policy.action(self.belief(belief))
