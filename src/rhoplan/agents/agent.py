@@ -49,7 +49,15 @@ AGENTS: dict[str, AgentKind] = {
 
 DEFAULT_PLANNER, DEFAULT_UTILITY = "exact", "information"
 
-OTHER_AGENTS: Registry[Any] = Registry("agents", {}, lambda _, agent: agent)
+
+def _registered(name: str, agent: Any) -> Any:
+    """`agent`, if it has settings for `make_agent`, as what `rhoplan.agent` returns has."""
+    if not hasattr(agent, "words"):
+        raise AgentError(f"agent '{name}' must be made by rhoplan.agent; it is {agent!r}", field=("agent",))
+    return agent
+
+
+OTHER_AGENTS: Registry[Any] = Registry("agents", {}, _registered)
 """Agents of other distributions: what `rhoplan.agent` returns, by name."""
 
 SOLVED = "solved:"
