@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from reprlib import repr as shortened
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
 from rhoplan.agents.registry import PLANNERS, UTILITIES
@@ -168,29 +168,24 @@ def solve(
     )  # fmt: skip
 
 
+class EvaluationOptions(TypedDict, total=False):
+    """Keyword arguments of `evaluate`."""
+
+    world: ProblemLike | None
+    max_steps: int | None
+    memory: float
+    seconds: float
+    progress: Callable[[GraphProgress], None] | None
+    fallback: str | None
+
+
 @overload
-def evaluate(
-    problem: ProblemLike,
-    policy: PolicyLike,
-    *,
-    world: ProblemLike | None = None,
-    max_steps: int | None = None,
-    memory: float = exact.MEMORY,
-    seconds: float = math.inf,
-    progress: Callable[[GraphProgress], None] | None = None,
-    fallback: str | None = None,
-) -> Score: ...
+def evaluate(problem: ProblemLike, policy: PolicyLike, **options: Unpack[EvaluationOptions]) -> Score: ...
 @overload
 def evaluate(
     problem: ProblemLike,
     policy: list[PolicyLike] | tuple[PolicyLike, ...] | Mapping[str, PolicyLike],
-    *,
-    world: ProblemLike | None = None,
-    max_steps: int | None = None,
-    memory: float = exact.MEMORY,
-    seconds: float = math.inf,
-    progress: Callable[[GraphProgress], None] | None = None,
-    fallback: str | None = None,
+    **options: Unpack[EvaluationOptions],
 ) -> Scores: ...
 def evaluate(
     problem: ProblemLike,
@@ -226,15 +221,14 @@ def evaluate(
     graphs: dict[int | None, BeliefGraph] = {}
 
     def score(one: PolicyLike) -> Score:
-        chosen = policy_of(found, one)
-        where, world = with_horizon_of(chosen, found, truth)
+        where, chosen, true_model = _followed(found, one, truth)
         graph = graphs.setdefault(horizon_of(where), BeliefGraph(where, budget=budget))
         try:
-            return exact.evaluate(graph.problem, chosen, world=world, max_steps=steps, graph=graph)
+            return exact.evaluate(graph.problem, chosen, world=true_model, max_steps=steps, graph=graph)
         except LimitError:
             if fallback is None:
                 raise
-        return simulate(where, chosen, world=world, max_steps=steps)
+        return simulate(where, chosen, world=true_model, max_steps=steps)
 
     if isinstance(policy, Mapping):
         return Scores({name: score(one) for name, one in policy.items()})
@@ -259,9 +253,8 @@ def simulate(
     jobs: processes; the result does not depend on it. progress: called with the number of episodes done since the last
     call. The other parameters are those of `evaluate`.
     """
-    where, chosen, truth = _followed(problem, policy, world)
-    settings = _simulation_settings(chosen, episodes, seeds, max_steps, jobs)
-    return simulation.simulate(where, chosen, world=truth, progress=progress, **settings)
+    where, chosen, options = _simulated(problem, policy, world, episodes, seeds, max_steps, jobs)
+    return simulation.simulate(where, chosen, progress=progress, **options)
 
 
 def episodes(
@@ -276,9 +269,8 @@ def episodes(
     progress: Callable[[int], None] | None = None,
 ) -> Episodes:
     """The simulated episodes themselves, one row each; parameters as those of `simulate`."""
-    where, chosen, truth = _followed(problem, policy, world)
-    settings = _simulation_settings(chosen, episodes, seeds, max_steps, jobs)
-    return simulation.simulate_episodes(where, chosen, world=truth, progress=progress, **settings)
+    where, chosen, options = _simulated(problem, policy, world, episodes, seeds, max_steps, jobs)
+    return simulation.simulate_episodes(where, chosen, progress=progress, **options)
 
 
 def episode(
@@ -353,19 +345,24 @@ def _followed(
     return where, chosen, truth
 
 
-def _simulation_settings(
-    policy: Policy, episodes: int, seeds: int | Sequence[int], max_steps: int | None, jobs: int
-) -> dict[str, Any]:
-    """The checked settings of a simulation."""
-    count = checked_whole("episodes", episodes, 1)
-    checked_jobs(policy, jobs)
-    return {"episodes": count, "seeds": _seeds(seeds), "max_steps": checked_steps(max_steps), "jobs": jobs}
-
-
-def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+def _simulated(
+    problem: ProblemLike,
+    policy: PolicyLike,
+    world: ProblemLike | None,
+    episodes: int,
+    seeds: int | Sequence[int],
+    max_steps: int | None,
+    jobs: int,
+) -> tuple[POMDP, Policy, dict[str, Any]]:
+    """The problem in which `policy` acts, the policy, and the checked options of a simulation."""
+    where, chosen, truth = _followed(problem, policy, world)
+    checked_jobs(chosen, jobs)
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
-        return (checked_whole("seeds", seeds, 0),)
-    return tuple(checked_whole("seeds", seed, 0) for seed in seeds)
+        seeds = [seeds]
+    numbers = tuple(checked_whole("seeds", seed, 0) for seed in seeds)
+    count = checked_whole("episodes", episodes, 1)
+    steps = checked_steps(max_steps)
+    return where, chosen, {"world": truth, "episodes": count, "seeds": numbers, "max_steps": steps, "jobs": jobs}
 
 
 def _known_format(format: str) -> str:

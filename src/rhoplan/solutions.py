@@ -1,22 +1,21 @@
-"""Results of the certified solver as policies: bounds on the optimal value, and what to do at every belief.
+"""Results of the certified solver as policies: bounds on the optimal value, and an action at every belief.
 
-Every solution has a policy. Where the method keeps none, one is derived whose own lower bound is known: look-ahead with
-a receding horizon where observations are followed by one terminal action, else a blind policy.
+Every solution has a policy. If the method returns none, one with a lower bound of its own is derived: look-ahead with a
+receding horizon if observations are followed by one terminal action, else a blind policy.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from rhoplan.agents.planned import planned_policy_from
 from rhoplan.agents.planners import FORMAT as PLANNED_FORMAT
-from rhoplan.agents.planners import Lookahead, PlannedPolicy
+from rhoplan.agents.planners import Lookahead, PlannedPolicy, planned_policy_from
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, LimitError, NotAvailable, ProblemError
 from rhoplan.files import replacing
@@ -37,8 +36,8 @@ from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import (
     ActionValues,
     BeliefLike,
+    DelegatingPolicy,
     Policy,
-    PolicyOnGraph,
     ValueTerms,
     action_named,
     html_table,
@@ -49,9 +48,6 @@ from rhoplan.planning.policy_file import digest_of_problem, read_policy_file, wr
 BLIND_FORMAT = "rhoplan-blind-policy-1"
 
 SARSOP_ENDING = ".policyx"
-
-LONGEST, MOST_NODES, SECONDS = 128, 50_000, 10.0
-"""Limits of the look-ahead of a derived policy: actions, nodes of the belief graph, and seconds."""
 
 ROUNDING = 1e-9
 """Outward rounding of lower bounds that are sums of floats, as a share of their size."""
@@ -86,14 +82,11 @@ class SolverPolicy(Policy):
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """Lower bounds on the value of each action, with the best known plan afterwards."""
-        held = self.belief(belief)
-        weight = self.solved.settings.weight
-        rows = []
+        held, rows = self.belief(belief), []
         for name, (lower, _) in self.solved.actions(held.situation).items():
             reward, information = immediate_terms(held, action_named(held, name))
-            rows.append(
-                ValueTerms(name, reward, information, weight * information, lower - reward - weight * information)
-            )
+            weighted = self.solved.settings.weight * information
+            rows.append(ValueTerms(name, reward, information, weighted, lower - reward - weighted))
         return ActionValues(tuple(rows), LOWER_BOUND)
 
     def save(self, path: Path | str) -> None:
@@ -107,9 +100,8 @@ class SolverPolicy(Policy):
                 f"{SARSOP_ENDING}",
                 field=("path",),
             )
-        text = write_policy(self.solved)
         with replacing(Path(path)) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(write_policy(self.solved), encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"SolverPolicy({self.problem.spec or self.problem.name})"
@@ -133,22 +125,25 @@ class BlindPolicy(Policy):
         taken = action_named(held, self.action(held))
         if taken.ends_episode:
             return immediate_terms(held, taken)[0]
-        worst, menus = 0.0, 0
-        for _, actions in self.problem.menus(MOST_MENUS + 1):
-            menus += 1
-            done = next((one for one in actions if one.name == self.always), None) or self._careful(actions)
-            worst = min(worst, float(done.reward.min()))
-        if menus > MOST_MENUS:
+        menus = [actions for _, actions in self.problem.menus(MOST_MENUS + 1)]
+        if len(menus) > MOST_MENUS:
             return -math.inf
+        followed = (next((one for one in menu if one.name == self.always), self._careful(menu)) for menu in menus)
+        worst = min(0.0, min(float(one.reward.min()) for one in followed))
         steps = held.observable.actions if isinstance(held.observable, Left) else math.inf
         weight = steps if self.discount == 1 else (1 - self.discount**steps) / (1 - self.discount)
         return worst * weight * (1 + ROUNDING) if worst else 0.0
 
     def save(self, path: Path | str) -> None:
-        header: dict[str, Any] = {"format": BLIND_FORMAT, "problem": self.problem.spec or self.problem.name}
-        header |= {"always": self.always}
-        header |= {"digest": digest_of_problem(self.problem), "horizon": horizon_of(self.problem)}
-        write_policy_file(path, {**header, "discount": self.discount}, {})
+        header = {
+            "format": BLIND_FORMAT,
+            "problem": self.problem.spec or self.problem.name,
+            "always": self.always,
+            "digest": digest_of_problem(self.problem),
+            "horizon": horizon_of(self.problem),
+            "discount": self.discount,
+        }
+        write_policy_file(path, header, {})
 
     def __repr__(self) -> str:
         return f"BlindPolicy({self.problem.spec or self.problem.name}, {self.always})"
@@ -158,94 +153,41 @@ class BlindPolicy(Policy):
         return max(actions, key=lambda action: float(action.reward.min()))
 
 
-@dataclass(eq=False, repr=False)
-class Solution(Policy):
+class Solution(DelegatingPolicy):
     """Certified bounds on the optimal value, and a policy. A solution is itself a policy and acts as `policy` does.
 
-    lower, upper: bounds on the best expected reward + weight * information. status: `gap` where the bounds are within
-    the gap asked for, else what ended the search. result: the solver's own record.
+    Attributes
+    ----------
+    lower, upper, gap
+        Bounds on the best expected reward + weight * information, and their distance.
+    status, converged
+        Why the search ended, `gap` if the bounds are within the gap asked for; and whether they are.
+    policy
+        The policy of the solver, or one derived if the method returns none; `policy.value` is its lower bound.
+    first
+        The first action of the plan behind the lower bound.
+    method, seconds
+        The method, or several joined by `and`; seconds of the search without compilation.
+    certificate
+        Result of the independent check (`check=True`); None if it did not run.
+    result
+        The record of the solver.
     """
 
-    problem: POMDP
-    objective: Objective
-    result: SolveResult = field()
-    value_kind: str | None = field(default=LOWER_BOUND, init=False)
+    value_kind = LOWER_BOUND
 
-    @property
-    def lower(self) -> float:
-        """Lower bound on the optimal value."""
-        return self.result.lower
-
-    @property
-    def upper(self) -> float:
-        """Upper bound on the optimal value."""
-        return self.result.upper
-
-    @property
-    def gap(self) -> float:
-        """How far the bounds are apart."""
-        return self.upper - self.lower
-
-    @property
-    def status(self) -> str:
-        """Why the search ended."""
-        return self.result.stopped_by
-
-    @property
-    def method(self) -> str:
-        """The method, or several joined by `and`."""
-        return self.result.method
-
-    @property
-    def first(self) -> str:
-        """The first action of the plan behind the lower bound."""
-        return self.result.first
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of the search, without compilation."""
-        return self.result.seconds
-
-    @property
-    def certificate(self) -> Any:
-        """What the independent check found (`check=True`); None where it did not run."""
-        return self.result.certificate
-
-    @property
-    def converged(self) -> bool:
-        """Whether the bounds are within the gap asked for."""
-        return self.result.converged
+    def __init__(self, problem: POMDP, objective: Objective, result: SolveResult) -> None:
+        self.problem, self.objective, self.result = problem, objective, result
+        self.lower, self.upper, self.gap = result.lower, result.upper, result.upper - result.lower
+        self.status, self.converged = result.stopped_by, result.converged
+        self.method, self.first, self.seconds = result.method, result.first, result.seconds
+        self.certificate = result.certificate
 
     @cached_property
     def policy(self) -> Policy:
-        """The policy of the solver, or one derived where the method keeps none; `policy.value` is its lower bound."""
         if self.result.policy is not None:
             return SolverPolicy(self.result.policy)
         return derived_policy(self.problem, self.objective, self.result)
-
-    def action(self, belief: BeliefLike) -> str:
-        return self.policy.action(belief)
-
-    def probabilities(self, belief: BeliefLike) -> dict[str, float]:
-        return self.policy.probabilities(belief)
-
-    def action_values(self, belief: BeliefLike) -> ActionValues:
-        return self.policy.action_values(belief)
-
-    def value(self, belief: BeliefLike) -> float:
-        return self.policy.value(belief)
-
-    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]] | None:
-        return self.policy.action_bounds(belief)
-
-    def proven(self, belief: BeliefLike) -> str | None:
-        return self.policy.proven(belief)
-
-    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
-        return self.policy.on(graph)
-
-    def save(self, path: Path | str) -> None:
-        self.policy.save(path)
 
     def __repr__(self) -> str:
         name = self.problem.spec or self.problem.name
@@ -320,21 +262,32 @@ def solved(
     return Solution(problem if horizon is None else with_horizon(problem, horizon), aim, found)
 
 
-def derived_policy(problem: POMDP, objective: Objective, found: SolveResult) -> Policy:
-    """A policy for a solution that has none: a blind one where the range of rewards is all that is known.
+@dataclass(frozen=True)
+class DerivedSettings:
+    """Limits of the look-ahead of a derived policy: actions, nodes of the belief graph, and seconds."""
 
-    Where a problem observes and then commits, the value of look-ahead never falls with its horizon; so following it
-    with a receding horizon is worth at least that value (`value` says how much), and longer horizons come closer to
-    the optimum.
+    horizon: int = 128
+    nodes: int = 50_000
+    seconds: float = 10.0
+
+
+def derived_policy(
+    problem: POMDP, objective: Objective, found: SolveResult, *, settings: DerivedSettings | None = None
+) -> Policy:
+    """A policy for a solution that has none: a blind one if only the range of rewards is known, else look-ahead.
+
+    If a problem observes and then takes one terminal action, the value of look-ahead never falls with its horizon. So
+    following it with a receding horizon is worth at least that value, and longer horizons approach the optimum.
     """
     blind = BlindPolicy(problem, found.first, objective.discount_factor)
     if found.method == RANGE or not problem.observes_then_commits or problem.leaf is not None:
         return blind
-    graph = BeliefGraph(problem, budget=Budget(nodes=MOST_NODES, seconds=SECONDS))
+    limits = settings or DerivedSettings()
+    graph = BeliefGraph(problem, budget=Budget(nodes=limits.nodes, seconds=limits.seconds))
     start, best, horizon = np.array([graph.root]), 0, 1
     layers = LookaheadOnGraph(graph, objective, horizon).layers
     try:
-        while horizon <= LONGEST:
+        while horizon <= limits.horizon:
             value = float(layers.value(start, horizon)[0])
             best = horizon
             if value >= found.lower - 0.5 * found.gap:
@@ -361,16 +314,12 @@ def load_policy_file(path: Path | str, problem: POMDP) -> Policy:
         return SolverPolicy(saved.load_policy(path, problem))
     if header["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, header["horizon"])
-    found: Policy | None
-    if header["format"] == PLANNED_FORMAT:
-        found = planned_policy_from(problem, header)
-    else:
-        same = header["digest"] == digest_of_problem(problem)
-        found = BlindPolicy(problem, header["always"], header["discount"]) if same else None
-    if found is None:
+    if header["digest"] != digest_of_problem(problem):
         raise ProblemError(
             f"policy '{path}' must be used with the problem it was made for, {header['problem']}; '{problem.name}' has "
             "other numbers: plan again",
             field=("agent",),
         )
-    return found
+    if header["format"] == PLANNED_FORMAT:
+        return planned_policy_from(problem, header)
+    return BlindPolicy(problem, header["always"], header["discount"])

@@ -119,7 +119,7 @@ def test_visible_states_are_spelt_as_they_are_shown_but_for_sets() -> None:
         assert spelt(observable) == repr(observable)
     assert spelt(frozenset({"pear", "fig", 10, 2})) == "frozenset({2, 10, 'fig', 'pear'})"
     shelf = spelt(Left(1, (Shelf(frozenset({"b", "a"})),)))
-    assert shelf == "Left(actions=1, visible=(Shelf(held=frozenset({'a', 'b'}), number=1),))"
+    assert shelf == "Left(actions=1, observable=(Shelf(held=frozenset({'a', 'b'}), number=1),))"
 
 
 def test_what_is_asked_may_go_as_far_as_the_words_say() -> None:

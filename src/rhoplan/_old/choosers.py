@@ -20,8 +20,6 @@ from rhoplan._old.ties import RELATIVE_TOLERANCE
 from rhoplan.agents.planners import (
     Anytime,
     BuiltInPlanner,
-    ExternalPlanner,
-    FollowPolicy,
     FollowRule,
     RunOnce,
     TreeSearchPlanner,
@@ -47,11 +45,10 @@ def chooser(planner: Planner, graph: Graph, objective: Objective) -> Chooser:
     problem = graph.problem
     if isinstance(planner, FollowRule):
         return Follower(graph, objective, planner.depth, planner.rule)
-    if isinstance(planner, FollowPolicy | ExternalPlanner):
-        return PolicyChooser(graph, objective, planner.policy(problem, objective))
+    if not isinstance(planner, BuiltInPlanner):
+        return PolicyChooser(graph, objective, planner.solve(problem, objective))
     if isinstance(planner, TreeSearchPlanner):
         return Searching(graph, objective, planner)
-    assert isinstance(planner, BuiltInPlanner)
     if isinstance(planner, RunOnce) and problem.listed is not None:
         return Evidence(graph, objective, planner)
     leaf = planner.leaf(problem, objective) if isinstance(planner, Anytime) else None

@@ -27,7 +27,7 @@ def turnover(policy: GraphPolicy, node: int, chosen: ActionValue) -> float:
     there is none to walk along (planners that sample, are timed or follow a rule), the size of the continuation.
     """
     planner, plan, graph = policy.agent.planner, policy.plan, policy.graph
-    if not planner.plans or not planner.is_fixed:
+    if not planner.plans or planner.samples or planner.is_timed:
         return abs(chosen.reward) + (abs(chosen.continuation) if np.isfinite(chosen.continuation) else 0.0)
     total, begun = 0.0, float(plan.fades(np.array([node]))[0, 0])
     for layer in Flow(_Ahead(policy, node, chosen.name), nodes=[node], cap=policy.chooser.depth, least=0.0):

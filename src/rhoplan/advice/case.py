@@ -18,7 +18,7 @@ from rhoplan.advice.outlay import Ahead, outlook, sample_ahead
 from rhoplan.advice.part import Bounds, Kind, Part, Sampled, missing
 from rhoplan.advice.words import money
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.fitting import MEMORY, Fit, fitting, with_planner
+from rhoplan.agents.fitting import MEMORY, Fit, fitting
 from rhoplan.agents.planners import Lookahead
 from rhoplan.errors import AgentError, EvidenceError, LimitError
 from rhoplan.model.diagnostic import Done
@@ -118,7 +118,7 @@ class Adviser:
 
     def _planned(self, fit: Fit) -> Part:
         """The first part as the planner of `fit` has it."""
-        agent = with_planner(self.agent, fit)
+        agent = self.agent.changed(planner=fit.planner)
         self.nodes = fit.size.most_nodes(self.memory) if fit.size else math.inf
         with self.plans.graph.limited(self.nodes):
             found = tell_first(

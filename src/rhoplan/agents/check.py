@@ -1,19 +1,17 @@
-"""Whether a planner keeps its promises on small problems: the contract that evaluation and simulation rely on.
+"""Whether a planner keeps the contract that evaluation and simulation rely on, tested on small problems.
 
-A planner is a value; its policies select available actions, the same one whenever they are at the same belief with the
-same random numbers, with probabilities that sum to 1 and values whose terms add up; and they leave the problem as it
-is.
+A planner is a value. Its policies select available actions, the same one whenever the belief and the random numbers are
+the same, with probabilities that sum to 1; and they leave the problem as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import is_dataclass, replace
 
 import numpy as np
 
 from rhoplan.agents.registry import PLANNERS
-from rhoplan.belief_math.transitions import numbers
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
@@ -23,126 +21,113 @@ from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Ids, Observab
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import Policy
+from rhoplan.planning.policy_file import digest_of_problem
 
 MOST_BELIEFS = 25
-"""Beliefs that are looked at in each problem, the nearest to the initial one first."""
+"""Beliefs that are tested in each problem, those nearest to the initial one."""
 
 
 def check_planner(planner: Planner, *, problems: Iterable[POMDP] | None = None) -> None:
-    """Raise AgentError unless `planner` keeps its promises on `problems`, and say which one it breaks.
+    """Raise AgentError if `planner` breaks the contract of planners on `problems`, and say which part.
 
-    problems: by default small ones with ties, tests that run once, places, and hidden states that change. Whether the
-    choices are good is not checked: compare scores for that.
+    problems: by default small ones with ties, tests that run once, observable states, and hidden states that change.
+    Whether the choices are good is not checked: compare scores for that.
     """
-    _check_value(planner)
+    row = PLANNERS.get(planner.name)
+    _require(bool(planner.name), planner, "have a name for records and logs", "it has none")
+    _require(
+        is_dataclass(planner) and replace(planner) == planner,
+        planner, "be a value: a frozen dataclass that equals its copy", "it is not",
+    )  # fmt: skip
+    _require(
+        row is None or row.samples == planner.samples,
+        planner, "sample if and only if its row of PLANNERS says so", f"samples is {planner.samples}",
+    )  # fmt: skip
     for problem in PROBLEMS if problems is None else problems:
         for objective in (None, Objective(1.0), Objective(discount=0.9)):
-            before = _numbers(problem)
-            _check_policy(planner, problem, objective, f"on '{problem.name}' with {objective or 'reward alone'}")
-            if not all(np.array_equal(old, new) for old, new in zip(before, _numbers(problem), strict=True)):
-                raise _broken(planner, "leave the problem as it is", f"on '{problem.name}' it changed its numbers")
-
-
-def _check_value(planner: Planner) -> None:
-    """It has a name, is a dataclass that equals its copy, and is what the registry says."""
-    if not isinstance(getattr(planner, "name", None), str) or not planner.name:
-        raise _broken(planner, "have a name that records and logs can call it by", "it has none")
-    if not is_dataclass(planner) or replace(planner) != planner:
-        raise _broken(planner, "be a value: a frozen dataclass that equals its copy", "it does not")
-    row = PLANNERS.get(planner.name)
-    if row is not None and row.samples != planner.samples:
-        raise _broken(planner, "sample if and only if its row of PLANNERS says so", f"samples is {planner.samples}")
+            before, where = digest_of_problem(problem), f"on '{problem.name}' with {objective or 'reward alone'}"
+            _check_policy(planner, problem, objective, where)
+            same = digest_of_problem(problem) == before
+            _require(same, planner, "leave the problem as it is", f"{where} it changed its numbers")
 
 
 def _check_policy(planner: Planner, problem: POMDP, objective: Objective | None, where: str) -> None:
-    policy = planner.solve(problem, objective)
-    if not isinstance(policy, Policy):
-        raise _broken(planner, "return a Policy by `solve`", f"{where} it returns {type(policy).__name__}")
-    again = planner.solve(problem, objective)
+    policy, again = planner.solve(problem, objective), planner.solve(problem, objective)
+    what = f"{where} it returns {type(policy).__name__}"
+    _require(isinstance(policy, Policy), planner, "return a Policy by `solve`", what)
     graph = BeliefGraph(problem)
-    nodes = _reachable(graph)
-    chosen = [_check_at(planner, policy, Belief(problem, graph.situation(node)), where) for node in nodes.tolist()]
+    nodes = _nearest(graph)
+    beliefs = [Belief(problem, graph.situation(node)) for node in nodes.tolist()]
+    shares = [_shares(planner, policy, belief, where) for belief in beliefs]
     if policy.is_timed:
         return
-    backwards = [again.action(Belief(problem, graph.situation(node))) for node in nodes[::-1].tolist()][::-1]
-    for one, other in zip(chosen, backwards, strict=True):
-        if one != other:
-            promise = "do the same at the same belief, whatever was asked before"
-            raise _broken(planner, promise, f"{where} it takes {one}, then {other}")
-    if not policy.samples:
-        _check_on_graph(planner, policy, graph, nodes, chosen, where)
+    for belief in reversed(beliefs):
+        one, other = policy.action(belief), again.action(belief)
+        promise = "do the same at the same belief, whatever came before"
+        _require(one == other, planner, promise, f"{where} it takes {one}, then {other}")
+    if policy.samples:
+        return
+    on_graph: list[dict[str, float]] = [{} for _ in beliefs]
+    for row, place, chance in zip(*policy.on(graph).choose(nodes), strict=True):
+        on_graph[row][graph.action(int(nodes[row]), int(place)).name] = float(chance)
+    for wanted, found in zip(shares, on_graph, strict=True):
+        same = all(abs(found.get(name, 0.0) - share) <= RELATIVE_TOLERANCE for name, share in wanted.items())
+        promise = "do the same on a graph as belief by belief"
+        _require(same, planner, promise, f"{where} it takes {found} instead of {wanted}")
 
 
-def _check_at(planner: Planner, policy: Policy, belief: Belief, where: str) -> str:
-    """The action at `belief`, if it is available and fits probabilities and values."""
-    action = policy.action(belief)
-    if action not in belief.actions:
-        raise _broken(planner, "select an available action", f"{where} it selects {action!r} at {belief}")
+def _shares(planner: Planner, policy: Policy, belief: Belief, where: str) -> dict[str, float]:
+    """The probability of each action at `belief`, if probabilities and values are of the available actions."""
+    action, names = policy.action(belief), set(belief.actions)
+    _require(action in names, planner, "select an available action", f"{where} it selects {action!r} at {belief}")
     shares = policy.probabilities(belief)
-    if set(shares) != set(belief.actions) or abs(sum(shares.values()) - 1) > RELATIVE_TOLERANCE:
-        raise _broken(planner, "give every available action a probability, 1 in all", f"{where} it gives {shares}")
-    if not policy.is_timed and shares[action] < max(shares.values()):
-        raise _broken(planner, "select the most probable action", f"{where} it selects {action} of {shares}")
+    is_whole = set(shares) == names and abs(sum(shares.values()) - 1) <= RELATIVE_TOLERANCE
+    _require(is_whole, planner, "give every available action a probability, 1 in all", f"{where} it gives {shares}")
+    is_best = policy.is_timed or shares[action] == max(shares.values())
+    _require(is_best, planner, "select the most probable action", f"{where} it selects {action} of {shares}")
     try:
-        values = policy.action_values(belief)
+        valued = set(policy.action_values(belief))
     except NotAvailable:
-        return action
-    if set(values) != set(belief.actions):
-        raise _broken(planner, "value every available action", f"{where} it values {', '.join(values)}")
-    return action
+        valued = names
+    _require(valued == names, planner, "value every available action", f"{where} it values {', '.join(valued)}")
+    return shares
 
 
-def _check_on_graph(
-    planner: Planner, policy: Policy, graph: BeliefGraph, nodes: Ids, chosen: list[str], where: str
-) -> None:
-    """On a graph the policy does what it does belief by belief."""
-    rows, places, chances = policy.on(graph).choose(nodes)
-    if not np.allclose(np.bincount(rows, weights=chances, minlength=len(nodes)), 1.0):
-        raise _broken(planner, "choose at every node of a graph", f"{where} probabilities do not sum to 1")
-    best = {row: place for row, place, _ in sorted(zip(rows, places, chances, strict=True), key=lambda one: one[2])}
-    for row, node in enumerate(nodes.tolist()):
-        taken = graph.action(node, int(best[row])).name
-        if taken != chosen[row]:
-            promise = "do the same on a graph as belief by belief"
-            raise _broken(planner, promise, f"{where} it takes {taken} instead of {chosen[row]}")
+def _require(holds: bool, planner: Planner, promise: str, found: str) -> None:
+    if not holds:
+        name = getattr(planner, "name", "?")
+        raise AgentError(f"planner {name} must {promise}; {found}", code="planner-contract")
 
 
-def _broken(planner: Planner, promise: str, found: str) -> AgentError:
-    return AgentError(f"planner {getattr(planner, 'name', '?')} must {promise}; {found}", code="planner-contract")
+def _nearest(graph: BeliefGraph) -> Ids:
+    """The nodes nearest to the initial one; nodes are numbered in the order in which they are found."""
+    nodes = np.array([graph.root])
+    while len(nodes) < MOST_BELIEFS:
+        graph.expand(nodes)
+        before, nodes = len(nodes), np.union1d(nodes, graph.children(nodes))
+        if len(nodes) == before:
+            break
+    return nodes[:MOST_BELIEFS]
 
 
-def _reachable(graph: BeliefGraph) -> Ids:
-    """Nodes nearest to the initial one, whatever is done."""
-    found: dict[int, None] = {graph.root: None}
-    layer = np.array([graph.root])
-    while layer.size and len(found) < MOST_BELIEFS:
-        graph.expand(layer)
-        layer = np.array([node for node in graph.children(layer).tolist() if node not in found], dtype=np.int64)
-        found |= dict.fromkeys(layer.tolist())
-    return np.array(list(found)[:MOST_BELIEFS], dtype=np.int64)
+def _doors() -> POMDP:
+    """Two doors, one of them bad, as in Tiger: a test that can be repeated, and two that run once and in order."""
+    sides = ("bad-left", "bad-right")
 
+    def right(accuracy: float) -> Array:
+        return np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
 
-def _numbers(problem: POMDP) -> list[Array]:
-    """Copies of the numbers of `problem` within sight of the start."""
-
-    def parts() -> Iterator[Array]:
-        yield from (factor.prior for factor in problem.factors)
-        for action in problem.menu(problem.start):
-            yield from (action.reward, action.likelihood)
-            if action.transition is not None:
-                yield numbers(action.transition)
-
-    return [np.array(part) for part in parts()]
-
-
-def _doors(name: str, tests: tuple[Test, ...], *, pays: float = 10.0) -> POMDP:
-    """Two doors, one of them bad, as Tiger has them."""
-    commits = (Decision("left", np.array([pays, -4 * pays])), Decision("right", np.array([-4 * pays, pays])))
-    return DiagnosticProblem(name=name, states=("right", "left"), tests=tests, decisions=commits)
+    tests = (
+        Test("listen", 1.0, sides, right(0.85)),
+        Test("knock", 0.5, ("dull", "bright"), right(0.7), repeatable=False),
+        Test("lens", 1.0, sides, right(0.9), repeatable=False, after=("knock",)),
+    )
+    decisions = (Decision("left", np.array([10.0, -40.0])), Decision("right", np.array([-40.0, 10.0])))
+    return DiagnosticProblem(name="doors", states=("right", "left"), tests=tests, decisions=decisions)
 
 
 def _places() -> POMDP:
-    """A walk between two places: a machine that may break while it is looked at, a lamp, and a road without exit."""
+    """Two places: a machine that may break when it is inspected, and a lamp at a place without terminal action."""
     still, one, wears = np.zeros(2), np.ones((2, 1)), np.array([[0.9, 0.1], [0.0, 1.0]])
     look = np.array([[0.8, 0.2], [0.3, 0.7]])
     menus: dict[Observable, tuple[Action, ...]] = {
@@ -163,18 +148,4 @@ def _places() -> POMDP:
     return POMDP("places", factors, "yard", menus.__getitem__, horizon=3)
 
 
-def _sure(accuracy: float) -> Array:
-    return np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
-
-
-PROBLEMS = (
-    _doors("doors", (Test("listen", 1.0, ("bad-left", "bad-right"), _sure(0.85)),)),
-    _doors(
-        "once-and-after",
-        (
-            Test("knock", 0.5, ("dull", "bright"), _sure(0.7), repeatable=False),
-            Test("lens", 1.0, ("bad-left", "bad-right"), _sure(0.9), repeatable=False, after=("knock",)),
-        ),
-    ),
-    _places(),
-)
+PROBLEMS = (_doors(), _places())

@@ -1,7 +1,4 @@
-"""Agents by name: a name of the paper's table, a rule of the problem or a policy file, with settings.
-
-The problem completes the settings; an agent then is a planner with an objective.
-"""
+"""Agents by name with settings; a problem completes them, and an agent then is a planner with an objective."""
 
 from __future__ import annotations
 
@@ -10,17 +7,14 @@ from typing import Any
 from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import PlannedPolicy
 from rhoplan.agents.registry import PLANNERS
+from rhoplan.agents.settings import SETTINGS
 from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
 
-WORDS = {
-    "horizon": "horizon", "information_weight": "weight", "information_unit": "unit", "discount": "discount",
-    "inverse_temperature": "precision", "utility": "utility", "target": "target", "planner": "planner",
-    "simulations": "simulations", "seconds": "seconds", "exploration": "exploration", "near": "near",
-}  # fmt: skip
-"""Settings of an agent in Python, and what options and records call them."""
+WORDS = {setting.field: setting.word for setting in SETTINGS.values()}
+"""Settings of an agent in Python, and the arguments of `make_agent`."""
 
 
 class Agent(Planner):
@@ -33,9 +27,14 @@ class Agent(Planner):
         self.agent = name
         self.settings = {word: value for word, value in settings.items() if value is not None}
 
+    @property
+    def words(self) -> dict[str, Any]:
+        """Its settings as arguments of `make_agent`."""
+        return {WORDS[name]: value for name, value in self.settings.items()}
+
     def bind(self, problem: POMDP, objective: Objective | None = None) -> BoundAgent:
         """The agent with its settings completed by `problem`; `objective` replaces the agent's own."""
-        found = make_agent(self.agent, problem, **{WORDS[word]: value for word, value in self.settings.items()})
+        found = make_agent(self.agent, problem, **self.words)
         return found if objective is None else found.changed(objective=objective.for_problem(problem))
 
     def solve(self, problem: POMDP, objective: Objective | None = None) -> PlannedPolicy:
@@ -49,9 +48,7 @@ class Agent(Planner):
         return hash(self.agent)
 
     def __repr__(self) -> str:
-        return (
-            f"Agent({', '.join([repr(self.agent), *(f'{word}={value!r}' for word, value in self.settings.items())])})"
-        )
+        return f"Agent({', '.join([repr(self.agent), *(f'{name}={one!r}' for name, one in self.settings.items())])})"
 
 
 def agent(name: str, **settings: Any) -> Agent:

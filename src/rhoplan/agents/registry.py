@@ -1,28 +1,27 @@
-"""What can be asked for by name: planners (how to look ahead) and utilities (what is valued besides reward).
+"""Planners and utilities by name.
 
 The command line, the API, records and logs read these tables. Other distributions extend them by entry points of the
-groups `rhoplan.planners` and `rhoplan.utilities`. A row names its home instead of importing it, so that asking for help
-does not wait for the engine.
+groups `rhoplan.planners` and `rhoplan.utilities`. The built-in rows name a module instead of importing it, so that
+printing help does not import the engine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from importlib import import_module
 from inspect import getdoc
 from typing import Any
 
 from rhoplan.errors import AgentError
-from rhoplan.work.plugins import Registry
+from rhoplan.work.plugins import Registry, loaded
 
 
 @dataclass(frozen=True)
 class Registered:
-    """What is known of a planner or a utility before it is loaded.
+    """A planner or a utility that may not be imported yet.
 
-    home: the class or function that makes it, or where that is, as `module:name`. takes: names of the settings that it
-    is made with (see `settings.SETTINGS`). samples: whether decisions come from simulations, so that they have a seed.
+    home: the class or function that makes it, or its place as `module:name`. takes: names of its arguments. samples:
+    whether its decisions depend on random numbers.
     """
 
     about: str
@@ -31,16 +30,9 @@ class Registered:
     samples: bool = False
 
     def load(self) -> Callable[..., Any]:
-        """What makes it."""
-        if not isinstance(self.home, str):
-            return self.home
-        module, _, name = self.home.partition(":")
-        found: Callable[..., Any] = getattr(import_module(module), name)
+        """The class or function that makes it."""
+        found: Callable[..., Any] = loaded(self.home) if isinstance(self.home, str) else self.home
         return found
-
-
-PLANNER_SETTINGS = {"horizon": "horizon", "simulations": "simulations", "seconds": "time", "exploration": "exploration"}
-"""Names of settings by the fields of planners."""
 
 
 def planner_row(name: str, planner: Any) -> Registered:
@@ -55,8 +47,7 @@ def planner_row(name: str, planner: Any) -> Registered:
         raise AgentError(
             f"planner '{name}' must have that name as its attribute `name`; it has {called!r}", field=("planner",)
         )
-    own = [one.name for one in fields(planner)] if is_dataclass(planner) else []
-    takes = tuple(setting for field, setting in PLANNER_SETTINGS.items() if field in own)
+    takes = tuple(one.name for one in fields(planner)) if is_dataclass(planner) else ()
     return Registered(about_of(planner), planner, takes, bool(getattr(planner, "samples", False)))
 
 
@@ -83,19 +74,19 @@ def about_of(thing: Any) -> str:
 
 
 HERE = "rhoplan.agents.planners"
-SEARCH = ("horizon", "simulations", "time", "exploration")
+SEARCH = ("horizon", "simulations", "seconds", "exploration")
 
 _PLANNERS = {
     "exact": Registered("every plan of the horizon, then the problem's own leaf", f"{HERE}:Lookahead", ("horizon",)),
     "anytime": Registered(
         "every plan of the horizon, then what errands and walks are worth; deeper with --time",
         f"{HERE}:Anytime",
-        ("horizon", "time"),
+        ("horizon", "seconds"),
     ),
     "many": Registered(
         "branch and bound over evidence, with no horizon: for dozens of tests that run once",
         f"{HERE}:RunOnce",
-        ("horizon", "time"),
+        ("horizon", "seconds"),
     ),
     "mcts": Registered(
         "a UCB1 tree over beliefs, outcomes enumerated, greedy EFE rollouts",

@@ -1,45 +1,48 @@
-"""The settings of an agent in one table: what each is called, what it may be, and what it does.
+"""The settings of an agent in one table: the names of each, its range and its description.
 
-Options of the command line, fields of the API, keys of records and logs, and the notes on settings that are not used
-are all read from here. Light on purpose: the command line reads it to print its help.
+Options of the command line, fields of the API, arguments in Python, keys of records and logs, and the notes on settings
+that are not used derive from it. It imports little, because the command line reads it to print its help.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rhoplan.agents.registry import PLANNERS, UTILITIES
-from rhoplan.errors import AgentError
+from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.limits import LARGEST_HORIZON, UNITS
 
 DEFAULT_SIMULATIONS = 1000
 
 DEFAULT_NEAR = 0.01
-"""Models are seldom known to within a hundredth: a smaller difference is no reason to prefer one action."""
+"""Two actions whose values differ by less than this share of the expected loss are reported as about equally good."""
 
 LARGEST_NUMBER = 1e300
-"""Far beyond any money; JSON may hold whole numbers that are no floats any more, infinity and what is no number."""
+"""Numbers in JSON must be smaller: it can hold infinity, NaN, and whole numbers beyond the range of floats."""
 
 
 @dataclass(frozen=True)
 class Setting:
     """One setting of an agent.
 
-    name: as options, fields, records and logs call it; keyword: as Python calls it where that is another word. kind:
-    int, float, str, or tuple for numbers in a row. about: what it does; `{planners}` stands for those that take it.
-    otherwise: what holds where nobody says, in words; None where `default` tells. low, high: the range, without low
-    itself where is_above; most_served: the most that a server takes. rule: the range in words. is_share: whether it may
-    be written as a percentage. choices: the names that it may be. of: what it is a setting of. is_kept: whether a case
-    log keeps it; may_lack: whether a log may lack it.
+    name: of options, API fields, records and logs. word: the argument of `make_agent`; field: the argument of
+    `rhoplan.agent` and the field of the objective or the planner; both default to the name. kind: int, float, str, or
+    tuple for a list of numbers. about: what it does; `{planners}` stands for the planners that take it. otherwise: the
+    default in words, if `default` does not say it. low, high: the range, without low itself if is_above; most_served:
+    the largest value that a server accepts. rule: the range in words. is_share: whether it may be written as a
+    percentage. of: what it is a setting of. is_kept: whether a case log contains it; may_lack: whether it may be
+    missing there.
     """
 
     name: str
     kind: type
     about: str
     of: str
-    keyword: str = ""
+    word: str = ""
+    field: str = ""
     default: Any = None
     otherwise: str | None = None
     low: float | None = None
@@ -51,19 +54,18 @@ class Setting:
     is_kept: bool = True
     may_lack: bool = False
 
-    @property
-    def word(self) -> str:
-        """The name of the argument in Python."""
-        return self.keyword or self.name
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", self.word or self.name)
+        object.__setattr__(self, "field", self.field or self.word)
 
     @property
     def users(self) -> tuple[str, ...]:
-        """The planners that take this setting, where some do not."""
-        return tuple(name for name in PLANNERS.built_in if self.name in PLANNERS[name].takes)
+        """The planners that take this setting."""
+        return tuple(name for name in PLANNERS.built_in if self.field in PLANNERS[name].takes)
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that it may be; empty where it is no name."""
+        """The names that it can have; empty if it is not a name."""
         return tuple({"unit": UNITS, "planner": PLANNERS, "utility": UTILITIES}.get(self.name, ()))
 
     @property
@@ -95,7 +97,7 @@ class Setting:
 
 
 def is_number(value: Any) -> bool:
-    """Whether `value`, read from JSON, is a number that one can compute with."""
+    """Whether `value`, read from JSON, is a finite number below LARGEST_NUMBER in size."""
     return type(value) in (int, float) and abs(value) < LARGEST_NUMBER
 
 
@@ -112,7 +114,7 @@ _TABLE = (
         low=1, most_served=10_000_000, rule="at least 1", is_kept=False,
     ),
     Setting(
-        "time", float, "Seconds per decision of {planners}.", "planner", keyword="seconds", low=0, high=FINITE,
+        "time", float, "Seconds per decision of {planners}.", "planner", word="seconds", low=0, high=FINITE,
         is_above=True, rule="above 0 seconds and finite", is_kept=False,
     ),
     Setting(
@@ -120,14 +122,14 @@ _TABLE = (
         rule="at least 0 and finite", is_kept=False,
     ),
     Setting(
-        "precision", float, "Softmax over values with this precision.", "objective", default=math.inf, otherwise="none",
-        low=0, is_above=True, rule="above 0", may_lack=True,
+        "precision", float, "Softmax over values with this precision.", "objective", field="inverse_temperature",
+        default=math.inf, otherwise="none", low=0, is_above=True, rule="above 0", may_lack=True,
     ),
     Setting(
-        "weight", float, "Reward per unit of information.", "objective", otherwise="see rhoplan list", low=0,
-        rule="a number of at least 0",
+        "weight", float, "Reward per unit of information.", "objective", field="information_weight",
+        otherwise="see rhoplan list", low=0, rule="a number of at least 0",
     ),
-    Setting("unit", str, "Unit of information.", "objective", default="nats"),
+    Setting("unit", str, "Unit of information.", "objective", field="information_unit", default="nats"),
     Setting(
         "discount", float, "What the next step's value counts for.", "objective",
         otherwise="the problem's own, mostly 1", low=0, high=1, is_above=True, rule="above 0 and at most 1",
@@ -147,28 +149,33 @@ _TABLE = (
 )  # fmt: skip
 
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _TABLE}
-"""Every setting, in the order in which help and records have them."""
+"""Every setting, in the order of help and records."""
 
 KEPT = tuple(setting for setting in _TABLE if setting.is_kept)
-"""What a case log keeps of an agent."""
+"""The settings that a case log contains."""
 
 
-def unused(planner: str, takes: tuple[str, ...], given: dict[str, Any]) -> list[str]:
-    """A note for each planner setting in `given` (by its Python name, None where nobody said) that is not taken."""
+def checked(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """`settings` of `make_agent` that are not None; AgentError if one is unknown or out of range, used or not."""
+    by_word = {setting.word: setting for setting in _TABLE}
+    for word, value in settings.items():
+        if word not in by_word:
+            raise AgentError(f"an agent has no setting '{word}'; it has {in_a_row(by_word)}", field=(word,))
+        if value is not None and by_word[word].kind in (int, float):
+            by_word[word].check(value)
+    return {word: value for word, value in settings.items() if value is not None}
+
+
+def unused(planner: str, takes: Iterable[str], given: Mapping[str, Any]) -> list[str]:
+    """A note for each setting of planners in `given` that `planner`, whose settings are `takes`, does not have."""
     return [
         f"planner {planner} does not use {setting.name}"
         for setting in _TABLE
-        if setting.of == "planner" and given.get(setting.word) is not None and setting.name not in takes
+        if setting.of == "planner" and setting.word in given and setting.field not in takes
     ]
 
 
-def unlike(has: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """Names of the settings in `given` (by Python names, None where nobody said) that are others than those in `has`.
-
-    Numbers out of range are refused, as wherever they are used.
-    """
-    said = [setting for setting in _TABLE if given.get(setting.word) is not None]
-    for setting in said:
-        if setting.kind in (int, float):
-            setting.check(given[setting.word])
+def unlike(has: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """Names of the settings in `given` whose values are not those in `has`; both by the arguments of `make_agent`."""
+    said = (setting for setting in _TABLE if setting.word in given)
     return [one.name for one in said if one.word not in has or given[one.word] != has[one.word]]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -169,26 +170,18 @@ class Policy(ABC):
     def belief(self, belief: BeliefLike) -> Belief:
         """`belief` as a Belief of the policy's problem, at which an action can be taken.
 
-        With a horizon, the initial belief of the problem without one is at the first step; a later one is refused,
-        because it does not say how many actions are left.
+        If that has a horizon, the initial belief of the problem without one is at the first step; a later one is
+        refused, because it does not say how many actions are left.
         """
         start = self.problem.start
         if (
-            isinstance(belief, Belief)
-            and isinstance(start, Left)
+            isinstance(start, Left)
+            and isinstance(belief, Belief)
             and not isinstance(belief.observable, Left)
-            and belief.observable is not END
             and names_of(belief.problem) == names_of(self.problem)
+            and belief == belief.problem.belief()
         ):
-            held = belief.situation
-            if belief != belief.problem.belief():
-                raise EvidenceError(
-                    f"a belief must say how many of the {start.actions} actions are left: make it with "
-                    f"policy.problem.belief(given=...); this one is of '{belief.problem.name}' without a horizon",
-                    field=("belief",),
-                )
-            moved = Situation(Left(start.actions, held.observable), held.beliefs)
-            belief = Belief(self.problem, moved)
+            belief = Belief(self.problem, Situation(start, belief.situation.beliefs))
         found = as_belief(self.problem, belief)
         if found.observable is END:
             raise EvidenceError(
@@ -197,8 +190,41 @@ class Policy(ABC):
         return found
 
 
+class DelegatingPolicy(Policy):
+    """A policy that acts as another policy of the same problem."""
+
+    @cached_property
+    @abstractmethod
+    def policy(self) -> Policy:
+        """The policy that selects actions."""
+
+    def action(self, belief: BeliefLike) -> str:
+        return self.policy.action(self.belief(belief))
+
+    def probabilities(self, belief: BeliefLike) -> dict[str, float]:
+        return self.policy.probabilities(self.belief(belief))
+
+    def action_values(self, belief: BeliefLike) -> ActionValues:
+        return self.policy.action_values(self.belief(belief))
+
+    def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]] | None:
+        return self.policy.action_bounds(self.belief(belief))
+
+    def proven(self, belief: BeliefLike) -> str | None:
+        return self.policy.proven(self.belief(belief))
+
+    def value(self, belief: BeliefLike) -> float:
+        return self.policy.value(self.belief(belief))
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return self.policy.on(graph)
+
+    def save(self, path: Path | str) -> None:
+        self.policy.save(path)
+
+
 class AskedOnGraph:
-    """A policy that is asked at one belief after the other; what it does at a node is kept."""
+    """A policy applied to one belief after the other; its actions at a node are kept."""
 
     def __init__(self, policy: Policy, graph: BeliefGraph) -> None:
         self.graph, self._policy = graph, policy
@@ -216,11 +242,9 @@ class AskedOnGraph:
             self.graph.budget.check(self.graph.size, self.graph.nbytes)
             names = self.graph.table.names(int(self.graph.observable[node]))
             belief = Belief(self.graph.problem, self.graph.situation(node))
-            shares = self._policy.probabilities(belief)
-            taken = [name for name, share in shares.items() if share > 0]
-            for name in taken:
-                checked_action(belief, name, self._policy.name)
-            self._kept[node] = [names.index(name) for name in taken], [shares[name] for name in taken]
+            shares = {name: share for name, share in self._policy.probabilities(belief).items() if share > 0}
+            places = [names.index(checked_action(belief, name, self._policy.name)) for name in shares]
+            self._kept[node] = places, list(shares.values())
         return self._kept[node]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import POMDP, Array, Ids
-from rhoplan.planning.graph_policy import LOOKAHEAD, LOWER_BOUND, GraphPolicy
+from rhoplan.planning.graph_policy import LOWER_BOUND, GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, BeliefLike, Seed, ValueTerms
@@ -26,43 +26,42 @@ USUAL_WORK = 250_000
 
 
 class RunOnceOnGraph:
-    """A search from each node that is asked for; its result is kept. The plan of one search would be poor where it is
-    rarely followed."""
+    """A search from each node, whose result is kept. The plan of one search would be poor at nodes it rarely reaches.
+
+    seconds: of a search; None is `USUAL_WORK`. memory: bytes that one search may take.
+    """
 
     def __init__(self, graph: BeliefGraph, objective: Objective, *, seconds: float | None, memory: float) -> None:
         self.graph, self.objective, self.seconds, self.memory = graph, objective, seconds, memory
         self._one_step = LookaheadOnGraph(graph, objective, 1)
-        self._first: dict[int, ManySolution] = {}
-        self._whole: dict[int, ManySolution] = {}
+        self._found: dict[tuple[int, bool], ManySolution] = {}
         self._latest: tuple[int, Search] | None = None
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
         return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
 
     def places(self, nodes: Ids) -> Ids:
-        places = [self._place(node, self.search(node).first) for node in nodes.tolist()]
+        places = [self._place(node, self.solution(node, until_proven=True).first) for node in nodes.tolist()]
         ends = np.array(places, dtype=np.int64) < self.graph.table.terminal_count[self.graph.observable[nodes]]
         result: Ids = np.where(ends, self.graph.stop_place[nodes], places)
         return result
 
-    def search(self, node: int) -> ManySolution:
-        """The result of a search at `node` that ends when the first action is proven."""
-        if node not in self._first:
-            self._first[node] = self._run(node, until_proven=True)
-        return self._first[node]
+    def solution(self, node: int, *, until_proven: bool = False) -> ManySolution:
+        """The result of a search at `node`. until_proven: end when the first action is proven.
 
-    def bounded(self, node: int) -> ManySolution:
-        """The same search continued if the first action was proven early: better bounds, and a better plan."""
-        found = self.search(node)
-        if found.stopped_by != "proven":
-            return found
-        if node not in self._whole:
-            self._whole[node] = self._run(node, until_proven=False)
-        return self._whole[node]
+        Without it that search is continued: better bounds, and a better plan.
+        """
+        if not until_proven:
+            found = self.solution(node, until_proven=True)
+            if found.stopped_by != "proven":
+                return found
+        if (node, until_proven) not in self._found:
+            self._found[node, until_proven] = self._run(node, until_proven=until_proven)
+        return self._found[node, until_proven]
 
     def terms(self, node: int) -> ActionValues:
         """Lower bounds: there is a plan that reaches them."""
-        bounds, immediate = self.bounded(node).actions, self._one_step.terms(node)
+        bounds, immediate = self.solution(node).actions, self._one_step.terms(node)
         rows = []
         for row in immediate.rows:
             later = row.continuation
@@ -71,10 +70,10 @@ class RunOnceOnGraph:
             rows.append(
                 ValueTerms(row.action, row.reward, row.information, row.weighted_information, later, row.absolute)
             )
-        return ActionValues(tuple(rows), LOOKAHEAD, immediate.rounding)
+        return ActionValues(tuple(rows), LOWER_BOUND, immediate.rounding)
 
     def node_value(self, node: int) -> float:
-        return float(self.bounded(node).lower)
+        return float(self.solution(node).lower)
 
     def _place(self, node: int, name: str) -> int:
         return self.graph.table.names(int(self.graph.observable[node])).index(name)
@@ -102,8 +101,7 @@ class RunOnceOnGraph:
 
 
 class RunOncePolicy(GraphPolicy):
-    """The first action of the best plan that a search finds within `seconds`, or a fixed amount of work. memory: bytes
-    that one search may take."""
+    """The first action of the best plan that a search at each belief finds; see `RunOnceOnGraph`."""
 
     def __init__(self, problem: POMDP, objective: Objective, *, seconds: float | None, memory: float) -> None:
         super().__init__(problem, objective, value_kind=LOWER_BOUND)
@@ -124,4 +122,4 @@ class RunOncePolicy(GraphPolicy):
     def _solution(self, belief: BeliefLike) -> ManySolution:
         plan, node = self._at(belief)
         assert isinstance(plan, RunOnceOnGraph)
-        return plan.bounded(node)
+        return plan.solution(node)

@@ -1,4 +1,4 @@
-"""Plugins: what installed distributions add by entry points, and tables of built-in things that they extend.
+"""Entry points of installed distributions, and registries of named things that they extend.
 
 Entry points are read from the files that installers write. `importlib.metadata` does that too, but importing it takes
 longer than everything else in `rhoplan --help`.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
@@ -18,30 +17,18 @@ from rhoplan.errors import AgentError
 Row = TypeVar("Row")
 
 
-@dataclass(frozen=True)
-class Deferred:
-    """Something that is imported when it is first used. where: `module:attribute`."""
-
-    where: str
-
-    def load(self) -> Any:
-        """The thing itself."""
-        module, _, attribute = self.where.partition(":")
-        return getattr(import_module(module), attribute)
-
-
 class Registry(MutableMapping[str, Row]):
     """Things of one kind by name: those built in, those of entry points of `group`, and those registered at run time.
 
-    row: makes a row of a name and of what an entry point refers to. Entry points are imported when they are first used;
-    a built-in name cannot be replaced by one.
+    row: makes a row of a name and of what an entry point refers to; no row is a str. Entry points are imported when
+    they are first used. None replaces a built-in name.
     """
 
     def __init__(self, group: str, built_in: Mapping[str, Row], row: Callable[[str, Any], Row]) -> None:
-        self.kind, self.built_in, self._row = group, tuple(built_in), row
-        added = {name: Deferred(where) for name, where in declared(f"rhoplan.{group}", sys.path).items()}
-        self._rows: dict[str, Row | Deferred] = {**added, **built_in}
-        self._rows = {name: self._rows[name] for name in (*built_in, *(n for n in added if n not in built_in))}
+        self.built_in, self._row = tuple(built_in), row
+        self._rows: dict[str, Row | str] = {**built_in}
+        for name, where in declared(f"rhoplan.{group}", sys.path).items():
+            self._rows.setdefault(name, where)
 
     def add(self, name: str, thing: Any) -> None:
         """Add `thing`, in the form that an entry point refers to."""
@@ -51,17 +38,15 @@ class Registry(MutableMapping[str, Row]):
 
     def __getitem__(self, name: str) -> Row:
         found = self._rows[name]
-        if isinstance(found, Deferred):
-            where = found.where
+        if isinstance(found, str):
             try:
-                found = self._row(name, found.load())
+                self._rows[name] = found = self._row(name, loaded(found))
             except Exception as error:
                 raise AgentError(
-                    f"'{name}' of {where} cannot be loaded: install its package again "
+                    f"'{name}' of {found} cannot be loaded: install its package again "
                     f"({type(error).__name__}: {error})",
                     field=("name",),
                 ) from error
-            self._rows[name] = found
         return found
 
     def __setitem__(self, name: str, row: Row) -> None:
@@ -75,6 +60,12 @@ class Registry(MutableMapping[str, Row]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+
+def loaded(where: str) -> Any:
+    """The object at `where`, which is `module:attribute`."""
+    module, _, attribute = where.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def declared(group: str, folders: Iterable[str]) -> dict[str, str]:

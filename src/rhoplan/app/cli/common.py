@@ -194,7 +194,7 @@ def agent_settings(options: dict[str, Any]) -> dict[str, Any]:
 
 def settings_line(agent: BoundAgent) -> str:
     """Planner, discount, precision and utility where they are not the plain ones, for the title of a table."""
-    parts = [f", {agent.planner.told}"] if agent.planner.told else []
+    parts = [f", {agent.planner.label}"] if agent.planner.label else []
     parts += [f", planned with discount {agent.discount}"] if agent.discount != 1 else []
     parts += [] if math.isinf(agent.precision) else [f", precision {agent.precision:g}"]
     parts += [] if agent.objective.is_information else [f", utility {agent.utility.name}"]
