@@ -171,7 +171,6 @@ class TourValue:
         order, values = np.arange(len(found.factors)), values_in_best_order
         if not self.has_best_order:
             order, values = np.argsort([self._rank[factor] for factor in found.factors]), values_in_order
-from rhoplan.planning.utility import Information
         cost, fade = (part[:, order] for part in self._walks(found, found.site[order]))
         first = np.empty(worth.shape)
         first[:, order] = values(worth[:, order], after[:, order], cost, fade, found.leaving[found.site[order]])
