@@ -20,7 +20,6 @@ from rhoplan.advice.journal import Case, agent_of, settings_of
 from rhoplan.advice.replay import replay
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.check import PROBLEMS as SMALL
-from rhoplan.agents.planners import FollowRule
 from rhoplan.agents.registry import PLANNERS, UTILITIES, Registered
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app.cli import group
@@ -34,8 +33,6 @@ from rhoplan.planning.utility import FunctionUtility
 
 ROOT = Path(rhoplan.__file__).parent
 TIGER = rhoplan.make("tiger")
-WITH_RULES = ("rocksample:n=5,k=3", "inspection", "navigation:n=3")
-RULES = [(spec, name) for spec in WITH_RULES for name in rhoplan.make(spec).rules]
 MANY = ("many", 1)
 """Looks as far as it takes; and where it does look ahead by a horizon, it is planner exact."""
 
@@ -55,12 +52,6 @@ def test_planners_limited_by_time_keep_their_promises(name: str) -> None:
     assert planner.is_timed
     assert not planner.is_fixed
     rhoplan.check_planner(planner, problems=SMALL[:1])
-
-
-@pytest.mark.parametrize(("spec", "name"), RULES)
-def test_rules_keep_their_promises(spec: str, name: str) -> None:
-    problem = rhoplan.make(spec)
-    rhoplan.check_planner(FollowRule(rule=problem.rules[name]), problems=[problem])
 
 
 @pytest.mark.parametrize("name", PLANNERS)

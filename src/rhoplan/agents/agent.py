@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from rhoplan.agents.fitting import chosen as chosen_planner
 from rhoplan.agents.planners import BuiltInPlanner, ExternalPlanner, FollowRule, PlannedPolicy
-from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, unlike, unused
 from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, expect
@@ -24,7 +24,6 @@ from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import BeliefUtility, Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.utility import Utility
-from rhoplan.work.plugins import Registry
 
 Named: TypeAlias = "str | BeliefUtility | None"
 Value = TypeVar("Value")
@@ -50,10 +49,6 @@ AGENTS: dict[str, AgentKind] = {
 }
 
 DEFAULT_PLANNER = "exact"
-
-OTHER_AGENTS: Registry[Any] = Registry("agents", {}, lambda _, agent: agent)
-"""Agents of other distributions: what `rhoplan.agent` returns, by name."""
-
 
 WORDS = {
     "weight": "information_weight", "unit": "information_unit", "discount": "discount", "utility": "utility",
@@ -186,26 +181,22 @@ def make_agent(
     given = {"horizon": horizon, "simulations": simulations, "seconds": seconds, "exploration": exploration}
     if weight is not None:
         SETTINGS["weight"].check(weight)
-    if name in problem.rules:
-        chosen = weight if weight is not None else _priced(problem, unit)
-        return BoundAgent(
-            name,
-            objective=Objective(chosen, information_unit=unit),
-            planner=FollowRule(rule=problem.rules[name]),
-            near=near,
-        )
     if name.startswith(SOLVED):
         wanted = None if weight is None else per_nat(weight, unit)
         said = {"precision": precision, "weight": wanted, "unit": unit, "discount": discount}
         asked = {**given, **said, "planner": planner, "utility": utility, "target": target}
         return _solved(name, problem, near, asked)
-    if name in OTHER_AGENTS and name not in AGENTS:
+    if name not in AGENTS and name in other_agents(problem):
+        other = OTHER_AGENTS[name]
+        if not hasattr(other, "bind"):
+            aim = Objective(_priced(problem, unit) if weight is None else weight, information_unit=unit)
+            return BoundAgent(name, objective=aim, planner=ExternalPlanner(planner=other), near=near)
         asked = {**given, "weight": weight, "discount": discount, "utility": utility, "target": target}
-        found: BoundAgent = OTHER_AGENTS[name].bind(problem)
+        found: BoundAgent = other.bind(problem)
         changed = {word: value for word, value in asked.items() if value is not None}
         return replace(found.changed(**changed), name=name, near=near) if changed else replace(found, name=name)
     if name not in AGENTS:
-        known = ", ".join([*AGENTS, *OTHER_AGENTS, *problem.rules])
+        known = ", ".join([*AGENTS, *other_agents(problem)])
         raise AgentError(
             f"there is no agent '{name}' for '{problem.name}'; there are {known}",
             field=("agent",),
@@ -241,6 +232,11 @@ def make_agent(
         fit = chosen_planner(problem, how, objective)
         how, notes = fit.planner, [*notes, *filter(None, [fit.words])]
     return BoundAgent(name, objective=objective, planner=how, near=near, notes=tuple(notes))
+
+
+def other_agents(problem: POMDP) -> list[str]:
+    """Names of the agents of other distributions that can act in `problem`."""
+    return [name for name, agent in OTHER_AGENTS.items() if agent.supports(problem)]
 
 
 def make_adviser(problem: POMDP, name: str | None = None, **settings: Any) -> BoundAgent:

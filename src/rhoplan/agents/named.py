@@ -1,4 +1,4 @@
-"""Agents by name: a name of the paper's table, a rule of the problem or a policy file, with settings.
+"""Agents by name: a name of the paper's table, one of another distribution or a policy file, with settings.
 
 The problem completes the settings; an agent then is a planner with an objective.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import PlannedPolicy
-from rhoplan.agents.registry import PLANNERS
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS
 from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
@@ -60,7 +60,7 @@ def agent(name: str, **settings: Any) -> Agent:
     Parameters
     ----------
     name
-        One of `list_agents()`, a rule of the problem, or `solved:FILE` for a saved policy.
+        One of `list_agents()`, or `solved:FILE` for a saved policy.
     horizon
         Actions to look ahead; by default the problem's own.
     information_weight, information_unit
@@ -74,7 +74,7 @@ def agent(name: str, **settings: Any) -> Agent:
 
 
 def list_agents() -> list[str]:
-    """Names of the agents that work in every problem; problems may have rules of their own as well."""
+    """Names of the agents; those of other distributions may be for some problems only."""
     return [*AGENTS, *OTHER_AGENTS]
 
 

@@ -31,7 +31,7 @@ def planned_policy_from(problem: POMDP, header: dict[str, Any]) -> PlannedPolicy
     if header["digest"] != digest_of_problem(problem):
         return None
     if header["rule"]:
-        agent = make_agent(header["agent"], problem)
+        agent = make_agent(header["agent"], problem, **header["objective"])
     else:
         wants: dict[str, Any] = dict(header["objective"])
         utility = row_of(UTILITIES, wants.pop("utility"), "utility").load()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from rhoplan.agents.registry import PLANNERS, UTILITIES
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS, SETTINGS
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
@@ -340,6 +340,10 @@ class ExternalPlanner(BuiltInPlanner):
         return {name: getattr(self.planner, name) for name in field_names(self.planner)}
 
     @property
+    def told(self) -> str:
+        return super().told if self.name in PLANNERS else ""
+
+    @property
     def takes(self) -> tuple[str, ...]:
         return settings_taken(self.planner)
 
@@ -418,9 +422,10 @@ class PlannedPolicy(Policy):
 
     def _record(self) -> dict[str, Any]:
         """What makes the policy again: name and settings, as JSON can hold them."""
-        if self.name in self.problem.rules:
-            return {"agent": self.name, "rule": True}
         planner, aim = self.planner, self.objective
+        if isinstance(planner, ExternalPlanner) and planner.planner == OTHER_AGENTS.get(self.name):
+            wants = {"weight": aim.information_weight, "unit": aim.information_unit}
+            return {"agent": self.name, "rule": True, "objective": wants}
         if planner.name not in PLANNERS:
             raise NotAvailable(
                 f"{self.name} cannot be saved: its planner '{planner.name}' has no name that rhoplan knows; see "

@@ -1,8 +1,8 @@
 """What can be asked for by name: planners (how to look ahead) and utilities (what is valued besides reward).
 
 The command line, the API, records and logs read these tables. Other distributions extend them by entry points of the
-groups `rhoplan.planners` and `rhoplan.utilities`. A row names its home instead of importing it, so that asking for help
-does not wait for the engine.
+groups `rhoplan.planners`, `rhoplan.utilities` and `rhoplan.agents`. A row names its home instead of importing it, so
+that asking for help does not wait for the engine.
 """
 
 from __future__ import annotations
@@ -126,6 +126,9 @@ _UTILITIES = {
 }
 UTILITIES: Registry[Registered] = Registry("utilities", _UTILITIES, utility_row)
 """What an agent values besides reward, times the weight."""
+
+OTHER_AGENTS: Registry[Any] = Registry("agents", {}, lambda _, agent: agent)
+"""Agents of other distributions by name: what `rhoplan.agent` returns, or a planner for the problems it supports."""
 
 
 def row_of(rows: Mapping[str, Registered], name: str, what: str) -> Registered:

@@ -30,7 +30,7 @@ class Left(NamedTuple):
 def with_horizon(problem: POMDP, actions: int) -> POMDP:
     """`problem` with so many actions, and after them one that ends, where there is one. A first look is not counted.
 
-    Rules and leaf, which know nothing of that, are left out.
+    The leaf, which knows nothing of that, is left out.
     """
     if not isinstance(actions, Integral) or actions < 1:
         raise ProblemError(
@@ -43,7 +43,6 @@ def with_horizon(problem: POMDP, actions: int) -> POMDP:
         leaf=None,
         planner="exact",
         cap=actions + problem.looks_first + 1,
-        rules={},
     )
 
 
@@ -53,7 +52,7 @@ def horizon_of(problem: POMDP) -> int | None:
 
 
 def without_horizon(problem: POMDP) -> POMDP:
-    """What `with_horizon` made `problem` of, but for rules, leaf and cap; others as they are."""
+    """What `with_horizon` made `problem` of, but for leaf and cap; others as they are."""
     if not (isinstance(problem.start, Left) and isinstance(problem.menu, LimitedMenu)):
         return problem
     return replace(problem, start=problem.start.observable, menu=problem.menu.menu)

@@ -274,7 +274,7 @@ class POMDP:
 
     menu: the actions available in a visible state, always the same tuple for the same state.
     leaf: value (n,) at the end of the look-ahead for n beliefs (n, S) per factor; None is the best ending action.
-    tallies: what is worth counting in an episode. rules: agents that do not plan, by name.
+    tallies: what is worth counting in an episode.
     horizon: the look-ahead used when nobody asks for another. cap: steps after which an episode is cut off.
     planner: default planner, by name. discount: weight of a reward one step later. price: value of a nat of
         information, if given. looks_first: whether the only action at the start is a free observation in no time.
@@ -295,7 +295,6 @@ class POMDP:
     note: str = ""
     spec: str = ""
     tallies: Mapping[str, Tally] = field(default_factory=dict)
-    rules: Mapping[str, Rule] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     __repr__ = short_repr
 

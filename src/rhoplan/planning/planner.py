@@ -20,6 +20,10 @@ class Planner(ABC):
     name: ClassVar[str] = ""
     samples: ClassVar[bool] = False
 
+    def supports(self, problem: POMDP) -> bool:
+        """Whether it can act in `problem`; an agent of another distribution is offered only where it can."""
+        return True
+
     @abstractmethod
     def solve(self, problem: POMDP, objective: Objective | None = None) -> Policy:
         """A policy for `problem` that maximises `objective`, by default the expected reward."""

@@ -19,7 +19,6 @@ from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
-from rhoplan.problems.rules import INSPECTOR_RULES
 
 # fmt: off
 PUBLISHED_ORDER: dict[int, tuple[Cell, ...]] = {
@@ -82,7 +81,6 @@ def inspection(
                 "missed": Tally(("declare-nominal",), ("faulty",)),
                 "false_alarms": Tally(("declare-faulty",), ("nominal",)),
             },
-            rules=INSPECTOR_RULES,
             details={"grid": size, "places": cells},
         )
     )

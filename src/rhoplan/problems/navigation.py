@@ -15,7 +15,6 @@ from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
-from rhoplan.problems.rules import WALKER_RULES
 
 
 def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
@@ -31,7 +30,6 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
             horizon=2,
             cap=3 * n * n,
             tallies={"success": Tally(outcomes=("found",))},
-            rules=WALKER_RULES,
             details={"grid": n},
         )
     )

@@ -19,7 +19,6 @@ from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
 from rhoplan.problems.classics import at_least, check_probabilities
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, move, moved, parse_places
-from rhoplan.problems.rules import ROVER_RULES
 
 LAYOUTS: dict[tuple[int, int], tuple[tuple[Cell, ...], int]] = {
     (5, 3): (((1, 2), (3, 1), (2, 4)), 3),
@@ -71,7 +70,6 @@ def rocksample(
             planner="exact" if places in [cells for cells, _ in LAYOUTS.values()] else "anytime",
             cap=n * n + 10 * k,
             tallies=SAMPLED,
-            rules=ROVER_RULES,
             details={"grid": n, "places": places},
         )
     )
