@@ -53,6 +53,12 @@ def test_declaring_by_the_prior_beats_the_published_greedy() -> None:
     assert blind.reward > greedy.reward + 50
 
 
+@pytest.mark.parametrize(("prior", "declared"), [(0.4, "right_nominal"), (0.5, "right_nominal"), (0.6, "right_faulty")])
+def test_greedy_declares_what_is_more_likely(prior: float, declared: str) -> None:
+    right = rp.evaluate(f"inspection:n=2,prior={prior}", "greedy").tallies[declared]
+    assert right == pytest.approx(2 * max(prior, 1 - prior))
+
+
 @pytest.mark.parametrize(("spec", "name"), PAIRS)
 def test_rules_are_agents_by_name_that_keep_the_promises_of_planners(spec: str, name: str, tmp_path: Path) -> None:
     problem = rp.make(spec)
