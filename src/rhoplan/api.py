@@ -9,8 +9,8 @@ from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
-from rhoplan.agents.agent import AGENTS, OTHER_AGENTS
-from rhoplan.agents.registry import PLANNERS, UTILITIES
+from rhoplan.agents.agent import AGENTS
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES
 from rhoplan.budget import Budget
 from rhoplan.budget import Progress as GraphProgress
 from rhoplan.errors import AgentError, LimitError, ModelFileError, ProblemError, WrongKind, in_a_row
@@ -121,7 +121,7 @@ def check_problem(problem: ProblemLike) -> None:
 def with_horizon(problem: ProblemLike, actions: int) -> POMDP:
     """`problem` cut off after so many actions: then the best terminal action is taken, or the episode ends.
 
-    A first observation that is free and takes no time is not counted. Rule agents and the leaf value are left out.
+    A first observation that is free and takes no time is not counted. The leaf value is left out.
     """
     return horizons.with_horizon(resolve_problem(problem), actions)
 
@@ -320,8 +320,8 @@ def register(kind: str, name: str, thing: Any) -> None:
     """Add a problem, an agent, a planner or a utility under `name`, for this process.
 
     Other distributions add theirs by entry points `rhoplan.problems`, `.agents`, `.planners`, `.utilities` and
-    `.commands`. A problem is a function that builds one; an agent what `rhoplan.agent` returns; a planner a subclass of
-    `Planner`; a utility a function (beliefs, action) -> array.
+    `.commands`. A problem is a function that builds one; an agent what `rhoplan.agent` returns, or another `Planner`; a
+    planner a subclass of `Planner`; a utility a function (beliefs, action) -> array.
     """
     tables: dict[str, Any] = {
         "problem": PROBLEMS, "agent": OTHER_AGENTS, "planner": PLANNERS, "utility": UTILITIES

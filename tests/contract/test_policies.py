@@ -14,8 +14,7 @@ import pytest
 import rhoplan as rp
 from oracle import Goal, Model
 from oracle import score as listed_score
-from rhoplan.agents.agent import OTHER_AGENTS
-from rhoplan.agents.registry import UTILITIES
+from rhoplan.agents.registry import OTHER_AGENTS, UTILITIES
 from rhoplan.problems.registry import PROBLEMS
 
 WEIGHTED = rp.Objective(information_weight=1.0)

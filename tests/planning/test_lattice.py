@@ -1,13 +1,13 @@
 """Bounds on grids of beliefs: every piece by its law, and the whole against other code."""
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
+from rhoplan.agents.agent import BoundAgent
+from rhoplan.agents.planners import FollowRule
 from rhoplan.api import simulate
 from rhoplan.belief_math.information import information, update
 from rhoplan.errors import LimitError, ProblemError
@@ -136,8 +136,7 @@ def test_the_smallest_published_rover_is_solved():
     found = search(problem)
     assert found.bounds == pytest.approx((16.75, 16.75), abs=1e-3)
     policy = found.policy()
-    rover = replace(problem, rules={**problem.rules, "solved": policy})
-    estimate = simulate(rover, make_agent("solved", rover), episodes=100)
+    estimate = simulate(problem, BoundAgent("solved", planner=FollowRule(rule=policy)), episodes=100)
     assert abs(estimate.reward - 16.75) < 5 * estimate.se["reward"]
     assert policy.value(observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
 

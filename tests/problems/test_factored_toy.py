@@ -13,22 +13,18 @@ from hypothesis import strategies as st
 
 import rhoplan
 from bridge import (
-    ENDED,
+    BeliefGraph,
     BoundAgent,
-    Graph,
-    Plan,
     Situation,
     branch,
     information,
     initial,
     make_agent,
-    observe_all,
     predict,
 )
 from bridge import decide_at as decide
 from bridge import estimate as simulate
 from bridge import solve_bounds as solve
-from rhoplan import Information
 from strategies import laws
 
 CLOSE = 1e-9
@@ -121,19 +117,6 @@ settings = pytest.mark.parametrize(
 )
 
 
-@settings
-@pytest.mark.parametrize("horizon", [1, 2, 3, 4])
-def test_plan_is_that_of_plain_recursion(horizon, weight, discount, hopeful):
-    graph = Graph(toy(hopeful_leaf if hopeful else None))
-    plan = Plan(graph, Information(weight), discount=discount)
-
-    found = plan.values(np.array([graph.root]), horizon)[0]
-
-    assert found == pytest.approx(
-        max(plain_values("left", PRIORS, horizon, weight, discount, hopeful).values()), abs=CLOSE
-    )
-
-
 SITUATIONS = [
     ("left", PRIORS),
     ("right", PRIORS),
@@ -176,58 +159,16 @@ def test_kinds_are_derived_from_what_actions_do():
     assert kinds == {"move": "move", "check": "test", "sample": "sample", "leave": "commit"}
 
 
-def test_equal_situations_are_one_node():
-    problem = toy()
-    graph = Graph(problem)
-    roundabout = [("move", "done"), ("check", "looks-bad"), ("move", "done"), ("check", "looks-good")]
-    direct = [("check", "looks-good"), ("move", "done"), ("check", "looks-bad"), ("move", "done")]
-    cancelling = [*direct, ("check", "looks-bad"), ("check", "looks-good")]
-    nodes = [graph.node(observe_all(problem, evidence)) for evidence in (roundabout, direct, cancelling)]
-    assert len(set(nodes)) == 1
-
-
-def test_sampling_erases_what_was_known_about_the_rock():
-    problem = toy()
-    graph = Graph(problem)
-    sampled = [
-        graph.node(observe_all(problem, [*checks, ("sample", "done")]))
-        for checks in ([], [("check", "looks-good")], [("check", "looks-bad")] * 2)
-    ]
-    assert len(set(sampled)) == 1
-
-
 def test_graph_has_one_node_per_place_and_pair_of_beliefs():
-    """After n steps each rock is spent or has net evidence; counting them leaves no room for a situation met twice."""
-    problem = toy()
-    graph = Graph(problem)
-    Plan(graph).values(np.array([graph.root]), 6)
-    met = {
-        (graph.observables[graph.observable[node]], *(tuple(np.round(b, 12)) for b in graph.situation(node).beliefs))
-        for node in range(graph.size)
-    }
-    assert len(met) == graph.size
-
-
-def test_branch_agrees_with_the_graph():
-    problem = toy()
-    graph = Graph(problem)
-    Plan(graph).values(np.array([graph.root]), 4)
-    expanded = [node for node in range(graph.size) if graph.known[node].any()]
-    assert len(expanded) > 20
-    for node in expanded:
-        situation = graph.situation(node)
-        menu = [action for action in problem.menu(situation.observable) if not action.ends_episode]
-        for slot, action in enumerate(menu):
-            assert graph.reward[node, slot] == pytest.approx(
-                situation.beliefs[action.factor] @ action.reward, abs=1e-14
-            )
-            chance = dict(zip(action.outcomes, graph.probability[node, slot], strict=False))
-            after = dict(zip(action.outcomes, graph.next[node, slot], strict=False))
-            branches = branch(problem, situation, action)
-            assert {b.outcome for b in branches} == {outcome for outcome in chance if chance[outcome] > 0}
-            for seen in branches:
-                assert chance[seen.outcome] == pytest.approx(seen.probability, abs=1e-14)
-                assert after[seen.outcome] == graph.node(seen.situation)
+    """After n steps each rock is spent or has net evidence: the order of checks and moves makes no other node."""
+    graph = BeliefGraph(toy())
+    layer = np.array([graph.root])
+    for _ in range(6):
+        graph.expand(layer)
+        layer = graph.children(layer)
+    situations = [graph.situation(node) for node in range(graph.size)]
+    met = {(one.observable, *(tuple(np.round(b, 12)) for b in one.beliefs)) for one in situations}
+    assert len(met) == graph.size > 50
 
 
 def test_outcome_that_ends_the_episode_has_no_continuation():
@@ -259,10 +200,8 @@ def test_place_without_an_ending_is_worth_nothing_at_the_leaf():
     menus = {"road": (go,), "end-of-road": (leave,)}
     factor = rhoplan.Factor("nothing", ("only",), np.array([1.0]))
     problem = rhoplan.POMDP("road", (factor,), "road", menus.__getitem__)
-    graph = Graph(problem)
-    values = [Plan(graph).values(np.array([graph.root]), depth)[0] for depth in range(3)]
-    assert values == [0.0, 5.0, 5.0]
-    assert rhoplan.decide(problem, make_agent("planning", problem, horizon=1)).choice == "go"
+    found = [rhoplan.decide(problem, make_agent("planning", problem, horizon=depth)).actions for depth in (1, 2)]
+    assert [[action.value for action in actions] for actions in found] == [[5.0], [5.0]]
 
 
 # A test that can change what it measures
@@ -312,11 +251,8 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     assert predict(belief[None, :], action)[0] == pytest.approx(following, abs=1e-14)
     assert information(belief[None, :], action)[0] == pytest.approx(shared, abs=1e-12)
     factor = rhoplan.Factor("part", tuple(map(str, range(states))), belief)
-    graph = Graph(rhoplan.POMDP("part", (factor,), "here", lambda place: (action,)))
-    graph.expand(np.array([graph.root]))
-    assert graph.information[graph.root, 0] == pytest.approx(shared, abs=1e-12)
-    branches = branch(graph.problem, initial(graph.problem), action)
-    for seen in branches:
+    problem = rhoplan.POMDP("part", (factor,), "here", lambda place: (action,))
+    for seen in branch(problem, initial(problem), action):
         o = action.outcomes.index(seen.outcome)
         assert seen.situation.belief == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)
 
@@ -357,13 +293,3 @@ def test_exact_score_of_the_toy_is_what_simulation_finds():
     agent = make_agent("efe", problem)
     found = simulate(problem, agent, episodes=1000)
     assert abs(rhoplan.evaluate(problem, agent).reward - found.reward) <= 6 * found.se["reward"]
-
-
-def test_ended_outcomes_are_marked_in_the_graph():
-    stop = rhoplan.Action("try", np.array([0.0, 0.0]), np.eye(2), ("on", "off"), ("here", rhoplan.END))
-    factor = rhoplan.Factor("lamp", ("on", "off"), np.array([0.5, 0.5]))
-    graph = Graph(rhoplan.POMDP("lamp", (factor,), "here", lambda place: (stop,)))
-    graph.expand(np.array([graph.root]))
-    after, ended = graph.next[graph.root, 0]
-    assert ended == ENDED
-    assert graph.situation(int(after)).belief.tolist() == [1.0, 0.0]

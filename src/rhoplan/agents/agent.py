@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from rhoplan.agents.fitting import chosen
 from rhoplan.agents.planners import BuiltInPlanner, FollowRule, PlannedPolicy, field_names
-from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, checked, unlike, unused
 from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, expect
@@ -23,7 +23,6 @@ from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import BeliefUtility, Objective
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.utility import Utility
-from rhoplan.work.plugins import Registry
 
 Value = TypeVar("Value")
 
@@ -49,16 +48,6 @@ AGENTS: dict[str, AgentKind] = {
 
 DEFAULT_PLANNER, DEFAULT_UTILITY = "exact", "information"
 
-
-def _registered(name: str, agent: Any) -> Any:
-    """`agent`, if it has settings for `make_agent`, as what `rhoplan.agent` returns has."""
-    if not hasattr(agent, "words"):
-        raise AgentError(f"agent '{name}' must be made by rhoplan.agent; it is {agent!r}", field=("agent",))
-    return agent
-
-
-OTHER_AGENTS: Registry[Any] = Registry("agents", {}, _registered)
-"""Agents of other distributions: what `rhoplan.agent` returns, by name."""
 
 SOLVED = "solved:"
 """Prefix of the name of an agent that follows the policy in a file."""
@@ -162,7 +151,7 @@ class BoundAgent:
 def make_agent(name: str, problem: POMDP, **settings: Any) -> BoundAgent:
     """The agent `name` with `settings`, which `settings.SETTINGS` lists by their words; None is the default.
 
-    name: one of `AGENTS`, a registered agent, a rule of the problem, or `solved:FILE`. Horizon, discount and planner
+    name: one of `AGENTS`, a registered agent that supports the problem, or `solved:FILE`. Horizon, discount and planner
     are the problem's own by default, the weight is the problem's price of information or 1, the utility information. If
     exact look-ahead is the default and would be too large, another planner is used (see `fitting`).
 
@@ -178,22 +167,26 @@ def make_agent(name: str, problem: POMDP, **settings: Any) -> BoundAgent:
         inverse_temperature=given.get("precision", math.inf),
     )
     price = 1.0 if problem.price is None else problem.price / per_nat(1.0, unit)
-    if name in problem.rules:
-        wanted = Objective(price if weight is None else weight, information_unit=unit)
-        rule = FollowRule(rule=problem.rules[name])
-        return BoundAgent(name, objective=wanted, planner=rule, near=given["near"])
     if name.startswith(SOLVED):
         return _solved(name.removeprefix(SOLVED), problem, given)
     if name in AGENTS:
         return _listed(name, problem, objective, price, given)
-    if name in OTHER_AGENTS:
+    if name in other_agents(problem):
         other, standard = OTHER_AGENTS[name], {one.word: one.default for one in SETTINGS.values()}
+        if not hasattr(other, "words"):  # a planner
+            wanted = Objective(price if weight is None else weight, information_unit=unit)
+            return BoundAgent(name, objective=wanted, planner=other, near=given["near"])
         own = {word: value for word, value in given.items() if value != standard[word]}
         return replace(make_agent(other.agent, problem, **{**other.words, **own}), name=name)
-    known = ", ".join([*AGENTS, *OTHER_AGENTS, *problem.rules])
+    known = ", ".join([*AGENTS, *other_agents(problem)])
     raise AgentError(
         f"there is no agent '{name}' for '{problem.name}'; there are {known}", field=("agent",), code="unknown-agent"
     )
+
+
+def other_agents(problem: POMDP) -> list[str]:
+    """Names of the registered agents that support `problem`."""
+    return [name for name, agent in OTHER_AGENTS.items() if agent.supports(problem)]
 
 
 def make_adviser(problem: POMDP, name: str | None = None, **settings: Any) -> BoundAgent:

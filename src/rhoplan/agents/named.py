@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rhoplan.agents.agent import AGENTS, OTHER_AGENTS, BoundAgent, make_agent
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_agent
 from rhoplan.agents.planners import PlannedPolicy
-from rhoplan.agents.registry import PLANNERS
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.errors import AgentError, in_a_row
 from rhoplan.model.pomdp import POMDP
@@ -57,7 +57,7 @@ def agent(name: str, **settings: Any) -> Agent:
     Parameters
     ----------
     name
-        One of `list_agents()`, a rule of the problem, or `solved:FILE` for a saved policy.
+        One of `list_agents()`, or `solved:FILE` for a saved policy.
     horizon
         Actions to look ahead; by default the problem's own.
     information_weight, information_unit
@@ -71,7 +71,7 @@ def agent(name: str, **settings: Any) -> Agent:
 
 
 def list_agents() -> list[str]:
-    """Names of the agents that work in every problem; problems may have rules of their own as well."""
+    """Names of the agents; those of other distributions may support some problems only."""
     return [*AGENTS, *OTHER_AGENTS]
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rhoplan.agents.registry import PLANNERS, UTILITIES, row_of
+from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_SIMULATIONS, SETTINGS
 from rhoplan.errors import AgentError, NotAvailable
 from rhoplan.graph.belief_graph import BeliefGraph
@@ -276,9 +276,9 @@ class PlannedPolicy(DelegatingPolicy):
 
     def save(self, path: Path | str) -> None:
         """Write planner and objective; the policy follows from them and the problem."""
-        is_rule, aim = self.name in self.problem.rules, self.objective
+        is_agent, aim = self.planner == OTHER_AGENTS.get(self.name), self.objective
         for kind, known, name in (
-            ("planner", {"rule"} if is_rule else PLANNERS, self.planner.name),
+            ("planner", {self.planner.name} if is_agent else PLANNERS, self.planner.name),
             ("utility", UTILITIES, aim.belief_utility.name),
         ):
             if name not in known:
@@ -295,8 +295,8 @@ class PlannedPolicy(DelegatingPolicy):
             "seed": self.seed,
             "kind": self.value_kind,
             "agent": self.name,
-            "planner": None if is_rule else self.planner.name,
-            "settings": {} if is_rule else {name: getattr(self.planner, name) for name in field_names(self.planner)},
+            "planner": None if is_agent else self.planner.name,
+            "settings": {} if is_agent else {name: getattr(self.planner, name) for name in field_names(self.planner)},
             "objective": {
                 "information_weight": aim.information_weight,
                 "information_unit": aim.information_unit,
@@ -315,8 +315,11 @@ class PlannedPolicy(DelegatingPolicy):
 
 def planned_policy_from(problem: POMDP, header: dict[str, Any]) -> PlannedPolicy:
     """The policy that `PlannedPolicy.save` wrote for `problem`."""
-    planner: Any = FollowRule(rule=problem.rules[header["agent"]]) if header["planner"] is None else None
-    planner = planner or row_of(PLANNERS, header["planner"], "planner").load()(**header["settings"])
+    planner: Any
+    if header["planner"] is None:
+        planner = row_of(OTHER_AGENTS, header["agent"], "agent")
+    else:
+        planner = row_of(PLANNERS, header["planner"], "planner").load()(**header["settings"])
     wants = dict(header["objective"])
     utility = row_of(UTILITIES, wants.pop("utility"), "utility").load()
     target, weight = wants.pop("target"), wants.pop("information_weight")

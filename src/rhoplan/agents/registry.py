@@ -1,8 +1,8 @@
 """Planners and utilities by name.
 
 The command line, the API, records and logs read these tables. Other distributions extend them by entry points of the
-groups `rhoplan.planners` and `rhoplan.utilities`. The built-in rows name a module instead of importing it, so that
-printing help does not import the engine.
+groups `rhoplan.planners`, `rhoplan.utilities` and `rhoplan.agents`. The built-in rows name a module instead of
+importing it, so that printing help does not import the engine.
 """
 
 from __future__ import annotations
@@ -117,6 +117,18 @@ _UTILITIES = {
 }
 UTILITIES: Registry[Registered] = Registry("utilities", _UTILITIES, utility_row)
 """What an agent values besides reward, times the weight."""
+
+
+def _agent(name: str, agent: Any) -> Any:
+    if not hasattr(agent, "solve"):
+        raise AgentError(
+            f"agent '{name}' must be made by rhoplan.agent, or be a planner; it is {agent!r}", field=("agent",)
+        )
+    return agent
+
+
+OTHER_AGENTS: Registry[Any] = Registry("agents", {}, _agent)
+"""Agents of other distributions by name: what `rhoplan.agent` returns, or a planner for the problems it supports."""
 
 
 def row_of(rows: Mapping[str, Registered], name: str, what: str) -> Registered:

@@ -64,7 +64,7 @@ def _converted(spec: str, name: str, value: str) -> Any:
         if spec.lower().endswith(FILE_ENDINGS):
             raise ProblemError(f"a model file can be swept over {', '.join(AGENT_SETTINGS)}, not over '{name}'")
         registered = spec.partition(":")[0]
-        known = {p.name: p.type for p in parameters(registered)} if registered in PROBLEMS else {}
+        known = {p.name: p.annotation for p in parameters(registered)} if registered in PROBLEMS else {}
         if name not in known:
             choices = ", ".join([*AGENT_SETTINGS, *known])
             raise ProblemError(f"'{registered}' cannot be swept over '{name}'; it can over {choices}")

@@ -21,13 +21,13 @@ from rhoplan.model.pomdp import POMDP
 
 
 def write_model(problem: POMDP) -> str:
-    """`problem` as a YAML model file; reading it gives the same problem, but for a leaf and rules of its own.
+    """`problem` as a YAML model file; reading it gives the same problem, but for a leaf of its own.
 
     LimitError where a problem with places is too large to be written.
     """
     lines = yaml_lines(model_record(problem))
-    if problem.leaf is not None or problem.rules:
-        lines.insert(0, "# Without the problem's own leaf and agents that follow a rule: they are no numbers.")
+    if problem.leaf is not None:
+        lines.insert(0, "# Without the problem's own leaf: it is no number.")
     text = "\n".join(lines) + "\n"
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > LARGEST_FILE and problem.listed is None:

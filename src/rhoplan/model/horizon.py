@@ -32,7 +32,7 @@ class Left(NamedTuple):
 def with_horizon(problem: POMDP, actions: int) -> POMDP:
     """`problem` with so many actions, and then a terminal action if there is one. An initial observation is free.
 
-    Rules and leaf are left out, because they do not know the number of actions left.
+    The leaf is left out, because it does not know the number of actions left.
     """
     if not isinstance(actions, Integral) or actions < 1:
         raise ProblemError(
@@ -45,7 +45,6 @@ def with_horizon(problem: POMDP, actions: int) -> POMDP:
         leaf=None,
         planner="exact",
         cap=actions + problem.looks_first + 1,
-        rules={},
     )
 
 
@@ -55,7 +54,7 @@ def horizon_of(problem: POMDP) -> int | None:
 
 
 def without_horizon(problem: POMDP) -> POMDP:
-    """The problem that `with_horizon` limited, without its rules, leaf and cap; other problems as they are."""
+    """The problem that `with_horizon` limited, without its leaf and cap; other problems as they are."""
     if not (isinstance(problem.start, Left) and isinstance(problem.menu, LimitedMenu)):
         return problem
     return replace(problem, start=problem.start.observable, menu=problem.menu.menu)

@@ -52,7 +52,7 @@ class POMDP:
     discount: weight of a reward one step later. price: value of a nat of information, if the problem has one.
     looks_first: whether the only action at the start is a free observation that takes no time.
     cap: number of steps after which an episode is truncated.
-    tallies: additive criteria of an episode. rules: agents that do not plan. Both by name.
+    tallies: additive criteria of an episode, by name.
     """
 
     name: str
@@ -70,7 +70,6 @@ class POMDP:
     note: str = ""
     spec: str = ""
     tallies: Mapping[str, Tally] = field(default_factory=dict)
-    rules: Mapping[str, Rule] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -25,6 +25,10 @@ class Planner(ABC):
     is_exact: ClassVar[bool] = False
     is_bounded: ClassVar[bool] = False
 
+    def supports(self, problem: POMDP) -> bool:
+        """Whether it can act in `problem`; an agent of another distribution is offered only where it can."""
+        return True
+
     @abstractmethod
     def solve(self, problem: POMDP, objective: Objective | None = None) -> Policy:
         """A policy for `problem` that maximises `objective`, by default the expected reward."""

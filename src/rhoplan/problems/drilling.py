@@ -1,15 +1,17 @@
 """Drilling: a test that can break what it measures, the case that Proposition 3 leaves out.
 
-A part is sound or cracked. Tapping it is harmless and unsure; drilling tells almost all and may crack a sound part.
+A part is sound or cracked. Tapping it is harmless and inaccurate; drilling is accurate and may crack a sound part.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
+from rhoplan.model.pomdp import END, POMDP, Factor, FixedMenu
 from rhoplan.model.validate import checked
-from rhoplan.problems.classics import check_probabilities
+from rhoplan.problems.building import check_probabilities, plain, sensor
 
 
 def drilling(
@@ -25,17 +27,15 @@ def drilling(
 ) -> POMDP:
     """A part to use or to scrap: tap it (harmless, unsure) or drill it (sure, but it may crack a sound part)."""
     check_probabilities(prior=prior, tap=tap, drill=drill, damage=damage)
-    here = "bench"
-
-    def test(name: str, accuracy: float, cost: float, transition: np.ndarray | None) -> Action:
-        likelihood = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy]])
-        return Action(name, np.full(2, -cost), likelihood, ("clear", "dull"), (here, here), transition=transition)
-
-    def commit(name: str, *reward: float) -> Action:
-        return Action(name, np.array(reward), np.ones((2, 1)), ("done",), (END,))
-
+    place, outcomes = "bench", ("clear", "dull")
     wears = np.array([[1 - damage, damage], [0.0, 1.0]])
-    tests = test("tap", tap, tap_cost, None), test("drill", drill, drill_cost, wears)
-    menu = FixedMenu((*tests, commit("use", sound, cracked), commit("scrap", 0.0, 0.0)))
+    menu = FixedMenu(
+        (
+            sensor("tap", tap, tap_cost, outcomes, place),
+            replace(sensor("drill", drill, drill_cost, outcomes, place), transition=wears),
+            plain("use", np.array([sound, cracked]), END),
+            plain("scrap", np.zeros(2), END),
+        )
+    )
     factor = Factor("part", ("sound", "cracked"), np.array([1 - prior, prior]))
-    return checked(POMDP("drilling", (factor,), here, menu, horizon=4))
+    return checked(POMDP("drilling", (factor,), place, menu, horizon=4))

@@ -1,7 +1,7 @@
 """Structural inspection: walk between components, test them, declare each one nominal or faulty.
 
-Hidden: one factor per component, faulty or nominal, and `declared` once a verdict is given. Visible: the cell and which
-components have been declared (bit i for component i); the episode ends with the last declaration.
+Hidden: one factor per component, faulty or nominal, and `declared` once a verdict is given. Observable: the cell and
+which components have been declared (bit i for component i); the episode ends with the last declaration.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rhoplan.errors import ProblemError
 from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Observable
 from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
-from rhoplan.problems.classics import at_least, check_probabilities
-from rhoplan.problems.grid import MOVES, Cell, check_places, move, moved, parse_places
-from rhoplan.problems.rules import INSPECTOR_RULES
+from rhoplan.problems.building import check_probabilities, plain, require, sensor
+from rhoplan.problems.grid import MOVES, Cell, check_places, moved, parse_places
 
 # fmt: off
 PUBLISHED_ORDER: dict[int, tuple[Cell, ...]] = {
@@ -28,10 +26,7 @@ PUBLISHED_ORDER: dict[int, tuple[Cell, ...]] = {
          (6, 3), (3, 5)),
 }
 # fmt: on
-"""Cells of the components in the published order, which the published leaf walks."""
-
-PUBLISHED_DEPTH = {8: 3, 16: 2}
-PUBLISHED_CAP = {8: 200, 16: 400}
+"""Cells of the components in the published order, which the published leaf walks; for other n there is a formula."""
 
 
 def inspection(
@@ -51,12 +46,11 @@ def inspection(
     techniques: str = "",
 ) -> POMDP:
     """n components on a grid, each faulty with probability 0.3: walk, test (visual or detailed), declare each one."""
-    at_least("n", n, 1)
+    require(n >= 1, "n", "be at least 1", n)
     size = max(4, math.ceil(math.sqrt(3 * n)))
-    cells = parse_places("component", places, field="places") if places else component_places(n, size)
-    if len(cells) != n:
-        raise ProblemError(f"places must name n = {n} components; it names {len(cells)}", field=("places",))
-    check_places("component", cells, size, field="places")
+    formula = tuple((i * size // n, (2 * i + 1) % size) for i in range(n))
+    cells = parse_places(places, field="places") if places else PUBLISHED_ORDER.get(n, formula)
+    check_places(cells, n, size, field="places")
     check_probabilities(prior=prior, visual=visual, detailed=detailed)
     usual = (("visual", visual, visual_cost), ("detailed", detailed, detailed_cost))
     tests = parse_techniques(techniques) if techniques else usual
@@ -73,47 +67,36 @@ def inspection(
             start=(0, 0, 0),
             menu=structure,
             leaf=structure.walk_in_order,
-            horizon=PUBLISHED_DEPTH.get(n, 2),
+            horizon=3 if n == 8 else 2,
             planner="exact" if cells == PUBLISHED_ORDER.get(n) else "anytime",
-            cap=PUBLISHED_CAP.get(n, 25 * n),
+            cap=25 * n,
             tallies={
                 "right_nominal": Tally(("declare-nominal",), ("nominal",)),
                 "right_faulty": Tally(("declare-faulty",), ("faulty",)),
                 "missed": Tally(("declare-nominal",), ("faulty",)),
                 "false_alarms": Tally(("declare-faulty",), ("nominal",)),
             },
-            rules=INSPECTOR_RULES,
             details={"grid": size, "places": cells},
         )
     )
 
 
 def parse_techniques(text: str) -> tuple[tuple[str, float, float], ...]:
-    """Tests of one's own from text such as `tap:0.6:0.2/x-ray:0.99:8`: name, accuracy and cost each."""
-    tests = []
+    """Name, accuracy and cost of each test from text such as `tap:0.6:0.2/x-ray:0.99:8`."""
+    field, tests = "techniques", []
     for item in text.split("/"):
+        name, *numbers = item.split(":")
         try:
-            name, accuracy, cost = item.split(":")
-            tests.append((name.strip(), float(accuracy), float(cost)))
+            accuracy, cost = map(float, numbers)
         except ValueError:
-            raise ProblemError(
-                f"techniques must read name:accuracy:cost/name:...; one reads '{item}'", field=("techniques",)
-            ) from None
-        try:
-            check_probabilities(**{f"accuracy of {name}": float(accuracy)})
-        except ProblemError as error:
-            raise ProblemError(error.message, field=("techniques",), code=error.code) from None
-        if not 0 <= float(cost) < math.inf:
-            raise ProblemError(f"cost of {name} must be a number of at least 0; it is {cost}", field=("techniques",))
-    if len({name for name, _, _ in tests}) < len(tests):
-        raise ProblemError(f"techniques must have different names; they read '{text}'", field=("techniques",))
+            accuracy = cost = math.nan
+        require(not math.isnan(accuracy + cost), field, "read name:accuracy:cost/name:...", f"'{text}'")
+        rule = "have accuracies between 0 and 1"
+        require(0 <= accuracy <= 1, field, rule, f"'{text}'", code="probability-range")
+        require(0 <= cost < math.inf, field, "have finite costs of at least 0", f"'{text}'")
+        tests.append((name.strip(), accuracy, cost))
+    require(len({name for name, _, _ in tests}) == len(tests), field, "have different names", f"'{text}'")
     return tuple(tests)
-
-
-def component_places(n: int, size: int) -> tuple[Cell, ...]:
-    """Where the components are: in the published order where there is one, else by the paper's formula."""
-    formula = tuple((i * size // n, (2 * i + 1) % size) for i in range(n))
-    return PUBLISHED_ORDER.get(n, formula)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,23 +114,18 @@ class Structure(CachedMenu):
 
     def build(self, observable: Any) -> tuple[Action, ...]:
         row, column, declared = observable
-        cell = (row, column)
-        actions = [
-            move(name, (*moved(cell, step, self.size), declared), self.move_cost, 3) for name, step in MOVES.items()
-        ]
-        if cell in self.places and not declared >> self.places.index(cell) & 1:
-            component = self.places.index(cell)
-            here = (row, column, declared)
-            for name, accuracy, cost in self.tests:
-                likelihood = np.array([[accuracy, 1 - accuracy], [1 - accuracy, accuracy], [0.5, 0.5]])
-                actions.append(
-                    Action(name, np.full(3, -cost), likelihood, ("faulty", "nominal"), (here, here), component)
-                )
-            after = declared | 1 << component
-            target: Observable = END if after == (1 << len(self.places)) - 1 else (row, column, after)
-            settle = np.tile([0.0, 0.0, 1.0], (3, 1))
-            for name, reward in self.verdicts:
-                actions.append(Action(name, reward, np.ones((3, 1)), ("done",), (target,), component, settle))
+        step_cost = np.full(3, -self.move_cost)
+        steps = {name: moved((row, column), step, self.size) for name, step in MOVES.items()}
+        actions = [plain(name, step_cost, (*cell, declared)) for name, cell in steps.items()]
+        component = self.places.index((row, column)) if (row, column) in self.places else None
+        if component is None or declared >> component & 1:
+            return tuple(actions)
+        for name, accuracy, cost in self.tests:
+            outcomes = ("faulty", "nominal")
+            actions.append(sensor(name, accuracy, cost, outcomes, observable, factor=component, states=3))
+        after = declared | 1 << component
+        target: Observable = END if after == (1 << len(self.places)) - 1 else (row, column, after)
+        actions += [plain(name, reward, target, factor=component, into=2) for name, reward in self.verdicts]
         return tuple(actions)
 
     def walk_in_order(self, observables: Sequence[Observable], beliefs: tuple[Array, ...]) -> Array:

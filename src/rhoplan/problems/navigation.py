@@ -1,6 +1,6 @@
 """Navigation: find a hidden goal on a grid by walking; each step that does not find it feels warm or cold.
 
-Hidden: the goal's cell. Visible: the agent's cell. Every move is also a test, and entering the goal ends the episode.
+Hidden: the goal's cell. Observable: the agent's cell. Every move is also a test; entering the goal ends the episode.
 """
 
 from __future__ import annotations
@@ -13,14 +13,13 @@ import numpy as np
 from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Factor
 from rhoplan.model.tally import Tally
 from rhoplan.model.validate import checked
-from rhoplan.problems.classics import at_least
+from rhoplan.problems.building import require
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
-from rhoplan.problems.rules import WALKER_RULES
 
 
 def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
     """A goal hidden in one of n x n cells; each move costs, and tells warm or cold by the distance that is left."""
-    at_least("n", n, 2)
+    require(n >= 2, "n", "be at least 2", n)
     cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
     return checked(
         POMDP(
@@ -31,7 +30,6 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
             horizon=2,
             cap=3 * n * n,
             tallies={"success": Tally(outcomes=("found",))},
-            rules=WALKER_RULES,
             details={"grid": n},
         )
     )
@@ -45,11 +43,11 @@ class Field(CachedMenu):
     cost: float
     goal: float
 
-    def build(self, observable: Any) -> tuple[Action, ...]:
-        return tuple(self._move(name, observable) for name in MOVES)
+    def build(self, cell: Any) -> tuple[Action, ...]:
+        return tuple(self._move(name, cell) for name in MOVES)
 
     def _move(self, name: str, cell: Cell) -> Action:
-        """Bumping into a wall is not entering: a goal where one stands must be left and entered again."""
+        """A move into a wall enters no cell: a goal in the agent's cell must be left and entered again."""
         target = moved(cell, MOVES[name], self.size)
         places = [divmod(place, self.size) for place in range(self.size**2)]
         found = np.array([place == target != cell for place in places])

@@ -170,7 +170,7 @@ def one_agent(agents: list[BoundAgent]) -> BoundAgent:
 
 def load_agents(names: str | None, problem: POMDP, settings: dict[str, Any]) -> list[BoundAgent]:
     """The agents that `names` lists, with their notes told on the error stream."""
-    from rhoplan.agents.agent import AGENTS, make_adviser, make_agent
+    from rhoplan.agents.agent import AGENTS, make_adviser, make_agent, other_agents
     from rhoplan.agents.registry import PLANNERS
 
     # Tree searches cannot leave the reward of commits out: `all` means all that the planner can be.
@@ -179,7 +179,7 @@ def load_agents(names: str | None, problem: POMDP, settings: dict[str, Any]) -> 
     if names is None:
         agents = [make_adviser(problem, **settings)]
     else:
-        wanted = [*able, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+        wanted = [*able, *other_agents(problem)] if names == "all" else [name.strip() for name in names.split(",")]
         agents = [make_agent(name, problem, **settings) for name in wanted]
     for agent in agents:
         for note in agent.notes if names != "all" else ():

@@ -24,7 +24,7 @@ from rhoplan.advice.replay import replay_text
 from rhoplan.advice.standin import flips_of
 from rhoplan.advice.start import started
 from rhoplan.advice.variations import stake, with_values
-from rhoplan.agents.agent import AGENTS, BoundAgent, make_adviser, make_agent, without_files
+from rhoplan.agents.agent import AGENTS, BoundAgent, make_adviser, make_agent, other_agents, without_files
 from rhoplan.agents.settings import SETTINGS
 from rhoplan.app import records
 from rhoplan.app.serve import carry_tasks, form_tasks, learn_tasks, plan_tasks, target_tasks
@@ -121,7 +121,7 @@ class Asked:
         settings = {one.word: said[one.name] for one in SETTINGS.values() if said.get(one.name) is not None}
         if names is None:
             return [make_adviser(problem, **settings)]
-        wanted = [*AGENTS, *problem.rules] if names == "all" else [name.strip() for name in names.split(",")]
+        wanted = [*AGENTS, *other_agents(problem)] if names == "all" else [name.strip() for name in names.split(",")]
         return [make_agent(name, problem, **settings) for name in wanted]
 
     def one_agent(self, problem: POMDP, **changes: Any) -> BoundAgent:
@@ -208,7 +208,7 @@ def model(asked: Asked) -> Record:
         **{name: problem.details.get(name) for name in ("grid", "places", "field")},
         "stake": stake(problem) if flat else None,
         "info": problem.details.get("info"),
-        "agents": [*AGENTS, *problem.rules],
+        "agents": [*AGENTS, *other_agents(problem)],
         "language": source.language,
         "text": text,
         "digest": digest(problem) if flat else None,
