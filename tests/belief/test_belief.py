@@ -55,6 +55,13 @@ def test_bayes_rule() -> None:
     assert dict(belief) == pytest.approx({"tiger-left": 0.85, "tiger-right": 0.15})
 
 
+def test_the_name_of_the_only_factor_gives_its_distribution() -> None:
+    belief = rhoplan.make("rocksample:n=3,k=1").belief()
+    assert belief["rock-0"]["good"] == belief["good"] == 0.5
+    with pytest.raises(rhoplan.EvidenceError):
+        belief["rock-1"]
+
+
 def test_evidence_is_pairs_or_a_mapping_and_a_lost_result_changes_nothing() -> None:
     heard = TIGER.belief().update("listen", "hear-left")
     assert TIGER.belief(given=[("listen", "hear-left")]) == heard

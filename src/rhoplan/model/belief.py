@@ -99,7 +99,8 @@ class Belief:
 
     def __getitem__(self, name: str) -> Any:
         if not self._has_several:
-            return next(iter(self._distributions.values()))[name]
+            ((factor, distribution),) = self._distributions.items()
+            return distribution if name == factor and name not in distribution else distribution[name]
         if name not in self._distributions:
             raise self._needs_factor(f"'{name}' is not a hidden factor", ("belief", name))
         return self._distributions[name]

@@ -77,7 +77,7 @@ class POMDP:
 
     def __repr__(self) -> str:
         sizes = " x ".join(str(len(factor.states)) for factor in self.factors)
-        return f"Problem({self.name!r}, {sizes} hidden states)"
+        return f"POMDP({self.name!r}, {sizes} hidden states)"
 
     def belief(self, prior: Any = None, given: Evidence = ()) -> Belief:
         """The belief after `given`, pairs of action and observation in their order, or a mapping without repeats.
