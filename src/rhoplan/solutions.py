@@ -20,15 +20,11 @@ from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, LimitError, NotAvailable, ProblemError
 from rhoplan.files import replacing
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.io.policy_writer import write_policy
 from rhoplan.model.horizon import Left, horizon_of, with_horizon
 from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.pomdp import POMDP, Action
 from rhoplan.planning.asked import BoundedPolicy
-from rhoplan.planning.certified import saved
 from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult
-from rhoplan.planning.certified.solve import solve as solve_with_bounds
-from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.planning.graph_policy import LOWER_BOUND
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective, objective_for
@@ -94,6 +90,9 @@ class SolverPolicy(Policy):
         if Path(path).suffix.lower() != SARSOP_ENDING:
             self.solved.save(path)
             return
+        from rhoplan.io.policy_writer import write_policy
+        from rhoplan.planning.certified.solved import SolvedPolicy
+
         if not isinstance(self.solved, SolvedPolicy):
             raise NotAvailable(
                 f"{self.name} has no alpha vectors over states: solve with method='points', or save it without "
@@ -255,6 +254,8 @@ def solved(
             "temperature and terminal_rewards=False need a planner: use rhoplan.Lookahead(horizon).solve",
             field=("objective",),
         )
+    from rhoplan.planning.certified.solve import solve as solve_with_bounds  # the solver takes long to import
+
     found = solve_with_bounds(
         problem, weight=aim.weight_per_nat, discount=aim.discount_factor, horizon=horizon, gap=gap, seconds=seconds,
         memory=memory, progress=progress, method=method, check=check,
@@ -311,7 +312,9 @@ def load_policy_file(path: Path | str, problem: POMDP) -> Policy:
         )
     header, _ = read_policy_file(path)
     if header.get("format") not in (PLANNED_FORMAT, BLIND_FORMAT):
-        return SolverPolicy(saved.load_policy(path, problem))
+        from rhoplan.planning.certified.saved import load_policy
+
+        return SolverPolicy(load_policy(path, problem))
     if header["horizon"] is not None and horizon_of(problem) is None:
         problem = with_horizon(problem, header["horizon"])
     if header["digest"] != digest_of_problem(problem):
