@@ -214,7 +214,7 @@ def evaluate(
     progress
         Called about once a second with the number of beliefs, the bytes that they take, and the seconds.
     fallback
-        "simulate" estimates the score from 1,000 episodes if a limit is reached; `Score.kind` tells.
+        "simulate" estimates the score from 1,000 episodes if a limit is reached; `Score.kind` says so.
     """
     found, truth = resolve_problem(problem), None if world is None else resolve_problem(world)
     steps, budget = checked_steps(max_steps), Budget(memory=memory, seconds=seconds, progress=progress)

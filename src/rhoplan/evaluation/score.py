@@ -1,4 +1,4 @@
-"""One record for how good a policy is, exact or estimated, with what tells the two apart."""
+"""One record for how good a policy is, exact or estimated; `kind` says which."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A node is an observable state with one belief id per hidden factor. Its arcs are the actions that it offers: terminal
 actions first, then the others, as `ActionTable` numbers them. The branches of an arc are its outcomes, each with a
 probability and a child. Arcs and branches of a node are ranges of flat arrays. The graph knows no weights, horizons or
-discounts, so one graph serves every agent. It grows on demand and belongs to whoever made it.
+discounts, so one graph serves every agent. It grows on demand; the code that made it owns it.
 
 Terminal actions need no branches, and a problem can have very many of them: their rewards are computed from beliefs
 when they are read; only the best one is stored at each node.

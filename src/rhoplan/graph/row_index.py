@@ -2,7 +2,7 @@
 
 A row is found by a 64-bit key. A hit counts only after the rows themselves were compared, so two different rows never
 share an id. Ids are given in order of first appearance. Multipliers of the key are drawn anew in each process, so that
-nobody can prepare rows with equal keys; the ids do not depend on them.
+no input can be made to have equal keys; the ids do not depend on them.
 
 Shapes: n rows of a batch, W integers in a row.
 """

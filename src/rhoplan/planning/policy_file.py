@@ -50,7 +50,7 @@ def read_policy_file(path: Path | str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def digest_of_problem(problem: POMDP) -> str:
-    """What tells two problems apart: their horizon, priors, and the actions of the observable states near the start."""
+    """A digest of the numbers of `problem`: horizon, priors, and the actions of observable states near the start."""
     found = hashlib.sha256(f"{horizon_of(problem)} {problem.discount!r}".encode())
     for factor in problem.factors:
         found.update(f"{factor.name} {factor.states}".encode())

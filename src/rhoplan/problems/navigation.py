@@ -18,7 +18,7 @@ from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
 
 
 def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
-    """A goal hidden in one of n x n cells; each move costs, and tells warm or cold by the distance that is left."""
+    """A goal hidden in one of n x n cells; each move costs, and shows warm or cold by the distance that is left."""
     require(n >= 2, "n", "be at least 2", n)
     cells = tuple(f"r{row}c{column}" for row in range(n) for column in range(n))
     return checked(

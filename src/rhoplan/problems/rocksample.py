@@ -173,7 +173,7 @@ class StandardSite(CachedMenu):
 
 
 def check_accuracy(distance: float) -> float:
-    """Probability that a check tells the truth, in the paper's variant."""
+    """Probability that a check is correct, in the paper's variant."""
     return float(np.clip(0.95 * 0.5 ** (distance / 4), 0.5, 0.95))
 
 
