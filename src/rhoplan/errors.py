@@ -130,7 +130,7 @@ class WrongKind(RhoplanError, TypeError):
 def expect(given: object, kind: type, made: str) -> None:
     """Refuse what is not of this kind. made: what makes one."""
     if not isinstance(given, kind):
-        name = kind.__name__.removeprefix("Bound").lower()
+        name = "problem" if kind.__name__ == "POMDP" else kind.__name__.removeprefix("Bound").lower()
         article = "an" if name[0] in "aeiou" else "a"
         raise WrongKind(f"expected {article} {name}, as rhoplan.{made} gives it; found {shortened(given)}")
 

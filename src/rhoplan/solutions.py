@@ -161,8 +161,6 @@ class Solution(DelegatingPolicy):
         Bounds on the best expected reward + weight * information, and their distance.
     status, converged
         Why the search ended, `gap` if the bounds are within the gap asked for; and whether they are.
-    policy
-        The policy of the solver, or one derived if the method returns none; `policy.value` is its lower bound.
     first
         The first action of the plan behind the lower bound.
     method, seconds
@@ -184,6 +182,7 @@ class Solution(DelegatingPolicy):
 
     @cached_property
     def policy(self) -> Policy:
+        """The policy of the solver, or one derived if the method returns none; `policy.value` is its lower bound."""
         if self.result.policy is not None:
             return SolverPolicy(self.result.policy)
         return derived_policy(self.problem, self.objective, self.result)

@@ -332,7 +332,7 @@ def dozens_of_tests(folder: Path) -> str:
 def test_dozens_of_tests_are_advised_on_and_bounds_are_told(tmp_path: Path) -> None:
     done = talk(dozens_of_tests(tmp_path), typed="1\nwhy\nstop\n")
     assert done.returncode == 0, done.stderr
-    assert "note: looking 3 tests ahead exactly needs" in done.stderr
+    assert "exactly needs" in done.stderr
     assert done.stdout.count("DO NEXT") == 2
     assert "by branch and bound: numbers of a plan that was found" in done.stdout
     assert "still to come by this plan" in done.stdout

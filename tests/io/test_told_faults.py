@@ -83,9 +83,9 @@ def test_that_there_are_no_transitions_is_said_first(rest: str) -> None:
 def test_of_a_file_with_another_ending_those_that_are_read_are_told(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(HEAD)
-    with pytest.raises(ProblemError, match=r"is a file, and files must end in one of .*\.pomdpx, \.drn") as caught:
+    with pytest.raises(ProblemError, match=r"\.pomdpx, \.drn") as caught:
         rhoplan.make(path)
-    assert "rocksample" not in str(caught.value)
+    assert caught.value.code == "unknown-file-type"
 
 
 @pytest.mark.parametrize("name", ["nothing.txt", "nothing", "x\0y", "x" * 5000])
