@@ -63,6 +63,7 @@ def _on_this_machine(run: Callable[[Job], Result], jobs: Sequence[Job], workers:
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
+    _start_trackers()
     left, tries = dict.fromkeys(jobs), dict.fromkeys(jobs, 0)
     while left:
         settings = {"initializer": begin_as_child, "initargs": (os.getpid(),), "inner_max_num_threads": 1}
@@ -84,6 +85,17 @@ def _on_this_machine(run: Callable[[Job], Result], jobs: Sequence[Job], workers:
                 raise WorkerLost(
                     f"a worker died {TRIES} times while {len(left)} jobs were left, such as {first}"
                 ) from None
+
+
+def _start_trackers() -> None:
+    """Start the processes that clean up after others; starting them unblocks ctrl-C (see `without_interrupts`)."""
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker
+
+        from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+        resource_tracker.ensure_running()
+        loky_tracker.ensure_running()
 
 
 def _on_cluster(run: Callable[[Job], Result], jobs: Sequence[Job], address: str) -> Iterator[tuple[Job, Result]]:
