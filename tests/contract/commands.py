@@ -110,8 +110,9 @@ def corpus() -> Corpus:
         command = ("solve", one.name, *one.options, "--gap", "1e-3", "--time-limit", "5", "--json")
         cases.append(Case(command, (one.name,), limits=one.value, is_quick=place % 4 < 2))
     for one in wide:
-        command = ("solve", one.name, *one.options, "--gap", "2", "--time-limit", "5", "--json")
-        cases.append(Case(command, (one.name,), is_quick=True))
+        for options in (one.options, ("--weight", "1")):
+            command = ("solve", one.name, *options, "--gap", "2", "--time-limit", "5", "--json")
+            cases.append(Case(command, (one.name,), is_quick=True))
     unique = {case.name: case for case in cases}
     return Corpus(tuple(unique.values()), files)
 
@@ -174,6 +175,8 @@ def descriptions(documented: dict[str, str]) -> Iterator[Case]:
         yield Case(("evaluate", name, "--agent", "efe,planning", "--json"), (name,))
     for seed in range(12):
         name = f"drawn-{seed}.pomdp"
+        scored = ("evaluate", name, "--agent", "planning", "--horizon", "2", "--cap", "3", "--json")
+        yield Case(scored, (name,), is_quick=seed < 6)  # rewards for the state, in succession: their spread is exact
         yield Case(("show", name, "--json"), (name,), is_quick=seed < 6)
         yield Case(
             ("decide", name, "--horizon", "3", "--weight", "2", "--agent", "planning-ig", "--json"),
@@ -266,6 +269,8 @@ def solving() -> Iterator[Case]:
                     "rocksample-standard:n=5,k=3", "rocksample-standard:n=7,k=4"):  # fmt: skip
         for weight in ("0", "1"):
             yield _solve(problem, "--weight", weight, is_quick=problem == "rocksample:n=3,k=2")
+    scored = ("solve", "drawn-2.pomdp", "--weight", "1", "--score", "--gap", "1e-2", "--time-limit", "5", "--json")
+    yield Case(scored, ("drawn-2.pomdp",), is_quick=True)
     rng = random.Random("factored")
     for seed in range(20):
         problem = rng.choice([

@@ -52,6 +52,9 @@ CHOICES = {"choice", "first", "do", "runner_up", "action", "commit"}
 SLACK = 1.25
 """A CPU second of a busy machine, whose processes share memory and caches, does less than one of a quiet machine."""
 
+STANDARD_ERRORS = 5
+"""How far an estimated value may lie outside the certified bounds."""
+
 BOUNDS = {"lower", "upper", "gap", "stopped_by", "converged", "certificate"}
 OF_THE_PLAN = {"reward", "tests", "success", "truncated", "first", "method", "score", "information"}
 """Keys of `solve` that depend on which of the plans within the bounds was found."""
@@ -271,6 +274,12 @@ def _bounds(old: Recorded, new: Recorded) -> Iterator[Difference]:
         and reward > after["upper"] + hair
     ):
         yield told("the plan earns more than the upper bound", reward)
+    estimate = after.get("score") or {}
+    if estimate.get("kind") == "estimated":
+        error, known = estimate["value_se"], [after["lower"] - hair, after["upper"] + hair]
+        spread = STANDARD_ERRORS * error + estimate["value_tail"]
+        if not (error >= 0 and known[0] - spread <= estimate["value"] <= known[1] + spread):
+            yield told("the estimated value is not within the bounds", [estimate["value"], error])
 
 
 def _renamed(record: dict[str, Any]) -> dict[str, Any]:

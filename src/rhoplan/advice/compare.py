@@ -278,10 +278,6 @@ class Frontier:
     complete: bool
 
 
-CHUNK = 10
-"""Steps that are looked for at a time, between looks at the clock."""
-
-
 def has_frontier(agent: BoundAgent) -> bool:
     """Whether plans like the agent's can be had at every weight: it looks ahead exactly, for information."""
     return agent.planner.is_exact and agent.plans_for_information
@@ -303,25 +299,20 @@ def frontier(
     """
     most = problem.reward_scale if high is None else high
     resolution = 1e-9 * max(most, 1e-300)
-    end, low, points, found = time.monotonic() + seconds, 0.0, list[Point](), 0
-    while True:
-        steps = policy_steps(
-            problem, horizon=horizon, low=low, high=most, resolution=resolution, limit=CHUNK, budget=budget
-        )
-        for step in steps:
-            score = step.score
-            held = score.reward, score.success, score.tests, 1, score.truncated
-            fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
-            last = points[-1] if points else None
-            if last and _alike(last, fresh):
-                points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
-            else:
-                points.append(fresh)
-        found += len(steps)
-        done = steps[-1].upper >= most - 2 * resolution
-        if done or found >= limit or time.monotonic() > end:
-            return Frontier(horizon, most, tuple(points), done)
-        low = steps[-1].upper + resolution
+    points: list[Point] = []
+    steps = policy_steps(
+        problem, horizon=horizon, high=most, resolution=resolution, limit=limit, seconds=seconds, budget=budget
+    )
+    for step in steps:
+        score = step.score
+        held = score.reward, score.success, score.tests, 1, score.truncated
+        fresh = Point(step.lower, step.upper, *held, cut_off(problem, score.truncated))
+        last = points[-1] if points else None
+        if last and _alike(last, fresh):
+            points[-1] = replace(last, upper=fresh.upper, steps=last.steps + 1)
+        else:
+            points.append(fresh)
+    return Frontier(horizon, most, tuple(points), steps[-1].upper >= most - 2 * resolution)
 
 
 def alike(one: float, other: float) -> bool:

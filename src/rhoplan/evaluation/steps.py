@@ -11,9 +11,10 @@ rounding can move the change by more than the resolution.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
@@ -59,12 +60,13 @@ def policy_steps(
     unit: str = "nats",
     resolution: float = RESOLUTION,
     limit: int = 1000,
+    seconds: float = math.inf,
     budget: Budget | None = None,
 ) -> tuple[Step, ...]:
     """The first `limit` steps of planning `horizon` actions ahead, for weights from `low` to `high` per `unit`.
 
-    For problems where one observes, then commits. If there are more steps, a search from the `upper` of the last one
-    goes on. budget: of the belief graph, MEMORY bytes by default.
+    For problems where one observes, then commits. No step is looked for after `seconds`. If there are more steps, a
+    search from the `upper` of the last one goes on. budget: of the belief graph, MEMORY bytes by default.
 
     The first step holds at `low` itself, however narrow it is (a free test may be taken at every weight but 0); at any
     other end of a step rounding decides. A change that is undone within the resolution is not reported. A wider
@@ -82,8 +84,13 @@ def policy_steps(
     nat = per_nat(1.0, unit)
     graph = BeliefGraph(problem, budget=budget or Budget(memory=MEMORY))
     lookahead = ParametricLookahead(graph, horizon, low=low * nat, high=high * nat)
-    given = {low * nat: low, high * nat: high}
-    return tuple(islice(_steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given=given), limit))
+    given, end = {low * nat: low, high * nat: high}, time.monotonic() + seconds
+    found: list[Step] = []
+    for step in _steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given=given):
+        found.append(step)
+        if len(found) >= limit or time.monotonic() > end:
+            break
+    return tuple(found)
 
 
 def _steps(

@@ -332,9 +332,10 @@ class BeliefGraph:
 def groups(codes: Ids) -> Iterator[tuple[int, Ids]]:
     """The distinct ones of `codes` (n,) in order, each with its positions."""
     order = np.argsort(codes, kind="stable")
-    ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
-    for first, last in pairwise([0, *ends.tolist()]):
-        yield int(codes[order[first]]), order[first:last]
+    ordered = codes[order]
+    cuts = (np.flatnonzero(ordered[1:] != ordered[:-1]) + 1).tolist()
+    for first, last in pairwise([0, *cuts, len(codes)] if len(codes) else ()):
+        yield int(ordered[first]), order[first:last]
 
 
 def chunks(sizes: Ids) -> list[slice]:
