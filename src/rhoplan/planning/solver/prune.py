@@ -70,7 +70,7 @@ def mark_needed_points(tabular: Tabular, tree: Tree, reached: Flags, slack: floa
             points.item[block, lane] = -1
             if node.hull >= 0:
                 use_vertices(tree, index)
-            interpolate(tabular, tree, index, parameters, 0.1 * slack)
+            interpolate(tabular, tree, index, parameters, 0.1 * slack, 0, True)
             implied = mixture_value(tabular, tree, index) <= own + slack
             points.item[block, lane] = index
         if implied:

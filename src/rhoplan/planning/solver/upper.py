@@ -49,10 +49,11 @@ def refresh_upper(tabular: Tabular, tree: Tree, index: int, parameters: Paramete
         node.upper = min(node.upper, node.vertex_value + curved)
     if node.size > 1 and class_size(tabular, node.class_) <= parameters.hull_states:
         tolerance = max(tolerance, PRECISION * parameters.span)
-        if node.vertices_read != moved:
-            node.point_block = -1  # points may have been lowered, too
-        if node.hull < 0 or has_points_below(tabular, tree, index, tolerance):
-            interpolate(tabular, tree, index, parameters, tolerance)
+        is_new = node.hull < 0 or node.vertices_read != moved  # then old points may have been lowered, too
+        block = -1 if is_new else node.point_block
+        listed = 0 if node.hull < 0 else points_below(tree, index, block, node.hull, tolerance, CANDIDATES)
+        if node.hull < 0 or listed > 0 or has_vertex_below(tabular, tree, index, tolerance):
+            interpolate(tabular, tree, index, parameters, tolerance, listed, is_new)
         node.upper = min(node.upper, mixture_value(tabular, tree, index) + curved)
     elif node.size > 1 and node.points_read != total:
         drop = min(node.upper - curved - node.vertex_value, 0.0)
@@ -164,14 +165,14 @@ def column_value(tree: Tree, first: int, base: int, column: int) -> float:
 
 
 @kernel
-def has_points_below(tabular: Tabular, tree: Tree, index: int, tolerance: float) -> bool:
-    """Whether a vertex or a new point lies below the plane of a node's prices."""
+def has_vertex_below(tabular: Tabular, tree: Tree, index: int, tolerance: float) -> bool:
+    """Whether a vertex lies below the plane of a node's prices."""
     node = tree.nodes[index]
     base = tabular.classes[node.class_].first_state
-    for row in range(node.size):
+    for row in range(node.size):  # noqa: SIM110, as kernels have no generators
         if tree.vertex[base + tree.state[node.first + row]] < tree.price[node.hull + row] - tolerance:
             return True
-    return points_below(tree, index, node.point_block, node.hull, tolerance, 1) > 0
+    return False
 
 
 @kernel
@@ -203,8 +204,13 @@ def points_below(tree: Tree, index: int, block: int, hull: int, tolerance: float
 
 
 @kernel
-def interpolate(tabular: Tabular, tree: Tree, index: int, parameters: Parameters, tolerance: float) -> None:
-    """The cheapest mixture for a node, from the one that it has or from the vertices."""
+def interpolate(
+    tabular: Tabular, tree: Tree, index: int, parameters: Parameters, tolerance: float, listed: int, is_thorough: bool
+) -> None:
+    """The cheapest mixture for a node, from the one that it has or from the vertices.
+
+    listed: so many points in Tree.candidate come first; all others are looked at if it is to be thorough.
+    """
     node, counts = tree.nodes[index], tree.counts[0]
     if node.hull < 0:
         node.hull = counts.hulls
@@ -212,13 +218,13 @@ def interpolate(tabular: Tabular, tree: Tree, index: int, parameters: Parameters
         use_vertices(tree, index)
     for _ in range(MOST_STARTS):
         begin(tree, index)
-        run_simplex(tabular, tree, index, tolerance)
+        run_simplex(tabular, tree, index, tolerance, listed, is_thorough)
         if set_residual(tabular, tree, index, parameters) < EXACT:
             return
 
 
 @kernel
-def run_simplex(tabular: Tabular, tree: Tree, index: int, tolerance: float) -> None:
+def run_simplex(tabular: Tabular, tree: Tree, index: int, tolerance: float, listed: int, is_thorough: bool) -> None:
     """The simplex method, from the basis that `begin` has inverted, until no point lies below the plane of prices."""
     node = tree.nodes[index]
     count, base, hull = node.size, tabular.classes[node.class_].first_state, node.hull
@@ -228,7 +234,7 @@ def run_simplex(tabular: Tabular, tree: Tree, index: int, tolerance: float) -> N
         cost = column_value(tree, node.first, base, tree.basis[hull + row])
         for other in range(count):
             price[other] += cost * tree.square[row, other]
-    listed, is_last = 0, False
+    is_last = False
     for _ in range(10 * count + 8):
         entering, least = -1, -tolerance
         for row in range(count):
@@ -241,7 +247,7 @@ def run_simplex(tabular: Tabular, tree: Tree, index: int, tolerance: float) -> N
             if depth < least:
                 entering, least = item, depth
         if least >= -tolerance:
-            listed = 0 if is_last else points_below(tree, index, -1, hull, tolerance, CANDIDATES)
+            listed = 0 if is_last or not is_thorough else points_below(tree, index, -1, hull, tolerance, CANDIDATES)
             if listed == 0:
                 return
             is_last = True
