@@ -169,7 +169,7 @@ def has_vertex_below(tabular: Tabular, tree: Tree, index: int, tolerance: float)
     """Whether a vertex lies below the plane of a node's prices."""
     node = tree.nodes[index]
     base = tabular.classes[node.class_].first_state
-    for row in range(node.size):  # noqa: SIM110, as kernels have no generators
+    for row in range(node.size):
         if tree.vertex[base + tree.state[node.first + row]] < tree.price[node.hull + row] - tolerance:
             return True
     return False
