@@ -222,7 +222,10 @@ def evaluate(
 
     def score(one: PolicyLike) -> Score:
         where, chosen, true_model = _followed(found, one, truth)
-        graph = graphs.setdefault(horizon_of(where), BeliefGraph(where, budget=budget))
+        horizon = horizon_of(where)
+        if horizon not in graphs:
+            graphs[horizon] = BeliefGraph(where, budget=budget)
+        graph = graphs[horizon]
         try:
             return exact.evaluate(graph.problem, chosen, world=true_model, max_steps=steps, graph=graph)
         except LimitError:
