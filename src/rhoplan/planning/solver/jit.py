@@ -9,7 +9,10 @@ pays for that.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
+from zlib import crc32
 
 from llvmlite.binding import Linkage
 from numba import njit
@@ -39,8 +42,16 @@ def kernel(function: Function) -> Function:
 
 def entry_point(function: Function) -> Function:
     """Let Python call `function`, which is compiled on its first call."""
+    function.__qualname__ += f"_{_version():08x}"  # Numba looks at the file of an entry point alone
     compiled: Function = njit(cache=True, pipeline_class=_CompileWhole, **FLAGS)(function)
     return compiled
+
+
+@cache
+def _version() -> int:
+    """A number that changes with the sources of this package."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    return crc32(repr([(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sources]).encode())
 
 
 class _Translated(JITCodeLibrary):  # type: ignore[misc]

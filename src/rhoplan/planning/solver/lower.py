@@ -35,8 +35,8 @@ def refresh_lower(tree: Tree, index: int, convexity: float) -> None:
         for lane in range(LANES):
             lanes[lane] = alpha.value[block, lane] * convexity * node.entropy
         for place in range(node.first, node.first + node.size):
-            mass, at = tree.mass[place], first + tree.state[place] * LANES
-            for lane in range(LANES):
+            mass, at = tree.mass[place], np.uint64(first + tree.state[place] * LANES)
+            for lane in range(np.uint64(LANES)):
                 lanes[lane] += mass * alpha.numbers[at + lane]
         for lane in range(alpha.blocks[block].filled):
             if lanes[lane] > node.lower:

@@ -80,8 +80,8 @@ def best_sawtooth(tabular: Tabular, tree: Tree, index: int, block: int, best: fl
         if deepest < best:
             # A point q takes part in b by at most 1 / max of q(s) / b(s).
             for place in range(node.first, node.first + node.size):
-                at, inverse = first + tree.state[place] * LANES, 1.0 / tree.mass[place]
-                for lane in range(LANES):
+                at, inverse = np.uint64(first + tree.state[place] * LANES), 1.0 / tree.mass[place]
+                for lane in range(np.uint64(LANES)):
                     held = points.numbers[at + lane]
                     most[lane] = max(most[lane], held * inverse)
                     inside[lane] += held
@@ -186,8 +186,8 @@ def points_below(tree: Tree, index: int, block: int, hull: int, tolerance: float
         for lane in range(LANES):
             above[lane], inside[lane] = 0.0, 0.0
         for row in range(node.size):
-            at, price = first + tree.state[node.first + row] * LANES, tree.price[hull + row]
-            for lane in range(LANES):
+            at, price = np.uint64(first + tree.state[node.first + row] * LANES), tree.price[hull + row]
+            for lane in range(np.uint64(LANES)):
                 above[lane] -= price * points.numbers[at + lane]
                 inside[lane] += points.numbers[at + lane]
         for lane in range(LANES):
