@@ -1,6 +1,7 @@
 """Receding-horizon look-ahead on a belief graph: plan `horizon` actions ahead, take the first one, plan again.
 
 Myopic, Planning, Info Gain, Planning+IG and EFE are this with other horizons and weights (the paper's table of agents).
+`LookaheadOnGraph` plans on a belief graph that the caller hands over, `LookaheadPolicy` also on one of its own.
 
 Shapes: n nodes of a batch, m arcs of a batch.
 """
@@ -13,16 +14,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import filled
 from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
+from rhoplan.model.situation import Situation
 from rhoplan.planning.backup import ArcValues, LayerValues
-from rhoplan.planning.graph_policy import LOOKAHEAD, GraphPolicy
 from rhoplan.planning.objective import Objective
-from rhoplan.planning.policy import ActionValues, Seed, ValueTerms
+from rhoplan.planning.policy import LOOKAHEAD, ActionValues, BeliefLike, Policy, PolicyOnGraph, Seed, ValueTerms
+from rhoplan.planning.policy_file import is_same
 
 UNDECIDED = -1
+
+MOST_NODES = 400_000
+"""Size at which a policy's own graph is replaced by a new one: a policy that is called often keeps its memory."""
+
+MEMORY = 2e9
+"""Bytes that a policy's own graph may take."""
 
 
 class DecidedPlaces(ABC):
@@ -104,10 +113,17 @@ class LookaheadOnGraph(DecidedPlaces):
         """The value (n,) of the plan of `horizon` actions."""
         return self.layers.value(nodes, self.horizon)
 
+    def node(self, situation: Situation) -> int:
+        """The node of an observable state and beliefs."""
+        beliefs = tuple(belief[None, :] for belief in situation.beliefs)
+        return int(self.graph.nodes([situation.observable], beliefs)[0])
+
     def node_value(self, node: int) -> float:
+        """The value at `node`; `Policy.value_kind` says of what."""
         return float(self.value(np.array([node]))[0])
 
     def terms(self, node: int) -> ActionValues:
+        """The value of each action at `node` in its terms: non-terminal actions first, otherwise in order."""
         nodes = np.array([node])
         arcs, values = self.action_values(nodes, every_terminal=True)
         counts, rows = self.objective.terminal_rewards, []
@@ -129,8 +145,13 @@ class LookaheadOnGraph(DecidedPlaces):
         return values.absolute + (rounding if utility.rates_terminal else np.where(arcs.is_terminal, 0.0, rounding))
 
 
-class LookaheadPolicy(GraphPolicy):
-    """Receding-horizon look-ahead over `horizon` actions. leaf: the value after these; by default the problem's."""
+class LookaheadPolicy(Policy):
+    """Receding-horizon look-ahead over `horizon` actions for `objective`.
+
+    leaf: the value after these; by default the problem's. value_kind: of what `value` returns.
+    """
+
+    objective: Objective
 
     def __init__(
         self,
@@ -141,11 +162,45 @@ class LookaheadPolicy(GraphPolicy):
         leaf: Leaf | None = None,
         value_kind: str = LOOKAHEAD,
     ) -> None:
-        super().__init__(problem, objective, value_kind=value_kind)
-        self.horizon, self.leaf = horizon, leaf
+        self.problem, self.objective, self.horizon, self.leaf = problem, objective, horizon, leaf
+        self.value_kind = value_kind
+        self._plan: LookaheadOnGraph | None = None
 
     def plan_on(self, graph: BeliefGraph) -> LookaheadOnGraph:
+        """The plan on `graph`, which is one of the policy's problem."""
         return LookaheadOnGraph(graph, self.objective, self.horizon, leaf=self.leaf)
 
+    def plan_at(self, belief: BeliefLike) -> tuple[LookaheadOnGraph, int]:
+        """The plan on the policy's own graph, and the node of `belief` there."""
+        if self._plan is None or self._plan.graph.size > MOST_NODES:
+            self._plan = self.plan_on(BeliefGraph(self.problem, budget=Budget(memory=MEMORY)))
+        return self._plan, self._plan.node(self.belief(belief).situation)
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return self.plan_on(graph) if is_same(graph.problem, self.problem) else super().on(graph)
+
+    def action(self, belief: BeliefLike) -> str:
+        plan, node = self.plan_at(belief)
+        return plan.graph.action(node, int(plan.places(np.array([node]))[0])).name
+
+    def probabilities(self, belief: BeliefLike) -> dict[str, float]:
+        """Of the softmax over action values; with infinite inverse temperature 1 for the action taken."""
+        plan, node = self.plan_at(belief)
+        _, places, chances = plan.choose(np.array([node]))
+        names = plan.graph.table.names(int(plan.graph.observable[node]))
+        taken = {names[place]: chance for place, chance in zip(places.tolist(), chances.tolist(), strict=True)}
+        return dict.fromkeys(names, 0.0) | taken
+
+    def action_values(self, belief: BeliefLike) -> ActionValues:
+        plan, node = self.plan_at(belief)
+        return plan.terms(node)
+
+    def value(self, belief: BeliefLike) -> float:
+        plan, node = self.plan_at(belief)
+        return plan.node_value(node)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_plan": None}
+
     def __repr__(self) -> str:
-        return f"LookaheadPolicy({self.problem.spec or self.problem.name}, horizon={self.horizon})"
+        return f"{type(self).__name__}({self.problem.spec or self.problem.name}, horizon={self.horizon})"
