@@ -138,25 +138,17 @@ def test_random_problems_keep_their_score_inside_a_step(seed):
         assert before[1] != after[1]
 
 
-@pytest.mark.parametrize("seed", range(1, 40, 3))
-def test_values_are_those_of_planning_at_each_weight(seed):
-    graph = BeliefGraph(random_case(seed, Limits(states=4, tests=3, outcomes=3)).problem)
-    horizon, root = 1 + seed % 3, np.array([graph.root])
-    parametric = ParametricLookahead(graph, horizon, low=0.0, high=100.0)
-    for weight in (0.0, 0.5, 0.7, 5.0, 30.0, 100.0):
-        expected = lookahead(graph, horizon, weight).value(root)
-        assert parametric.values(root, weight) == pytest.approx(expected, abs=CLOSE)
-
-
 def test_choices_are_those_of_planning_at_every_belief():
     problem = rhoplan.make("diagnosis")
     graph = BeliefGraph(problem)
     score(lookahead(graph, 3, 150.0), steps=problem.cap)
     nodes = np.arange(graph.size)
     parametric = ParametricLookahead(graph, 3, low=0.0, high=200.0)
-    for weight in np.random.Generator(np.random.PCG64(7)).uniform(0, 200, 50).tolist():
+    per_bit = ParametricLookahead(graph, 3, low=0.0, high=100.0, unit="bits")
+    for weight in np.random.Generator(np.random.PCG64(7)).uniform(0, 100, 50).tolist():
         expected = lookahead(graph, 3, weight).places(nodes)
         assert np.array_equal(PolicyAtWeight(parametric, weight).places(nodes), expected)
+        assert np.array_equal(PolicyAtWeight(per_bit, weight * math.log(2)).places(nodes), expected)
 
 
 def test_a_search_that_hits_its_limit_can_go_on():
