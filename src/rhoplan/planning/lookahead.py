@@ -75,10 +75,6 @@ class LookaheadOnGraph(DecidedPlaces):
             leaf=leaf or graph.problem.leaf,
         )
 
-    @property
-    def is_deterministic(self) -> bool:
-        return math.isinf(self.objective.inverse_temperature)
-
     def _decide(self, nodes: Ids) -> Ids:
         found = []
         for part in self.layers.chunks(nodes):
@@ -87,40 +83,28 @@ class LookaheadOnGraph(DecidedPlaces):
         return np.concatenate(found)
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        if self.is_deterministic:
+        if math.isinf(self.objective.inverse_temperature):
             return super().choose(nodes)
-        arcs, chance = self.probabilities(nodes)
-        possible = np.flatnonzero(chance)
-        return arcs.owner[possible], arcs.place[possible], chance[possible]
-
-    def probabilities(self, nodes: Ids) -> tuple[Arcs, Array]:
-        """All arcs of `nodes` and the probability (m,) of taking each."""
         arcs, values = self.action_values(nodes, every_terminal=self.objective.terminal_rewards)
-        if self.is_deterministic:
-            chance = np.zeros(len(arcs.node))
-            chance[first_best(values.value, self._scale(arcs, values), arcs.start)] = 1.0
-            return arcs, chance
         best = np.maximum.reduceat(values.value, arcs.start)
         with np.errstate(over="ignore"):
             chance = np.exp(self.objective.inverse_temperature * (values.value - best[arcs.owner]))
-        return arcs, chance / np.add.reduceat(chance, arcs.start)[arcs.owner]
+        chance /= np.add.reduceat(chance, arcs.start)[arcs.owner]
+        possible = np.flatnonzero(chance)
+        return arcs.owner[possible], arcs.place[possible], chance[possible]
 
     def action_values(self, nodes: Ids, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:
         """The arcs of `nodes` with their values: of terminal actions the best one, or every one."""
         return self.layers.arcs(nodes, self.horizon, every_terminal=every_terminal)
 
     def value(self, nodes: Ids) -> Array:
-        """The value (n,) of the plan of `horizon` actions."""
+        """The value (n,) at `nodes`, by default that of the plan of `horizon` actions."""
         return self.layers.value(nodes, self.horizon)
 
     def node(self, situation: Situation) -> int:
         """The node of an observable state and beliefs."""
         beliefs = tuple(belief[None, :] for belief in situation.beliefs)
         return int(self.graph.nodes([situation.observable], beliefs)[0])
-
-    def node_value(self, node: int) -> float:
-        """The value at `node`; `Policy.value_kind` says of what."""
-        return float(self.value(np.array([node]))[0])
 
     def terms(self, node: int) -> ActionValues:
         """The value of each action at `node` in its terms: non-terminal actions first, otherwise in order."""
@@ -197,7 +181,7 @@ class LookaheadPolicy(Policy):
 
     def value(self, belief: BeliefLike) -> float:
         plan, node = self.plan_at(belief)
-        return plan.node_value(node)
+        return float(plan.value(np.array([node]))[0])
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_plan": None}

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
-from rhoplan.model.pomdp import POMDP, Ids
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import LOWER_BOUND, ActionValues, BeliefLike
@@ -60,8 +60,8 @@ class RunOnceOnGraph(LookaheadOnGraph):
         ]  # fmt: skip
         return ActionValues(tuple(rows), LOWER_BOUND, immediate.rounding)
 
-    def node_value(self, node: int) -> float:
-        return float(self.solution(node).lower)
+    def value(self, nodes: Ids) -> Array:
+        return np.array([self.solution(node).lower for node in nodes.tolist()])
 
     def _decide(self, nodes: Ids) -> Ids:
         places = []
