@@ -124,9 +124,9 @@ def test_criteria_of_layers_add_up_to_the_score() -> None:
     for layer in occupancy:
         total["reward"] += layer.act_mass @ layer.world_arcs.reward
         total["steps"] += layer.act_mass.sum()
-        if not layer.is_cut:
-            _, world_node, action, mass = layer.last
-            total["success"] += mass @ expected_success(graph, world_node, action)
+        for _, mass, _, world_node, action in layer.ended:
+            ends = np.flatnonzero(action >= 0)
+            total["success"] += mass[ends] @ expected_success(graph, world_node[ends], action[ends])
         for name, several in events.items():
             total[name] += sum(layer.act_mass @ event.expected(layer.world_arcs) for event in several)
 

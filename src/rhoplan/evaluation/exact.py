@@ -75,11 +75,10 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     occupancy = Occupancy(policy, steps=steps, world=world, negligible=negligible)
     tallies = {name: Counted(tally, world) for name, tally in problem.tallies.items()}
     totals = dict.fromkeys(("discounted", "information", "steps", *tallies), 0.0)
-    moments, tests, last, truncated = ReturnMoments(world), [], [], 0.0
+    moments, ended, log_score, truncated = ReturnMoments(world), [], 0.0, 0.0
     for layer in occupancy:
         moments.observe(layer)
-        tests += layer.ended
-        last.append(layer.last)
+        ended += layer.ended
         if layer.is_cut:
             truncated = float(layer.mass.sum())
             continue
@@ -93,16 +92,15 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     # With several hidden factors no terminal action is about all of them: the problem says what counts as a success.
     has_success = "success" not in totals and len(problem.factors) == 1 and has_commits(graph.problem)
     totals |= {"success": 0.0} if has_success else {}
-    log_score, columns = 0.0, [np.concatenate(column) for column in zip(*last, strict=True)]
+    columns = [np.concatenate(column) for column in zip(*ended, strict=True)]
     for part in chunks(np.full(len(columns[0]), len(problem.factors[0].states))):
-        node, world_node, action, mass = (column[part] for column in columns)
+        _, mass, node, world_node, action = (column[part] for column in columns)
         if has_success:
             ends = np.flatnonzero(action >= 0)
             totals["success"] += float(mass[ends] @ expected_success(world, world_node[ends], action[ends]))
         if observes_then_commits:
             log_score += _log_score(graph, world, node, world_node, mass)
-    numbers, shares = (np.concatenate(parts) for parts in zip(*tests, strict=True))
-    distribution = np.bincount(numbers, weights=shares).astype(float)
+    distribution = np.bincount(columns[0], weights=columns[1]).astype(float)
     return Score(
         kind="exact",
         reward=mean,

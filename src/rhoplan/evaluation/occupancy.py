@@ -59,21 +59,19 @@ class Layer:
         return np.flatnonzero(self.arcs.is_terminal)
 
     @property
-    def ended(self) -> list[tuple[Ids, Array]]:
-        """Groups of cases whose episodes end here or are cut off: number of tests and mass of each."""
+    def ended(self) -> list[tuple[Ids, Array, Ids, Ids, Ids]]:
+        """Groups of cases whose episodes end here or are cut off: number of tests, mass, node, world node, and terminal
+        action in the world (-1 if it is not one that ends them)."""
         if self.is_cut:
-            return [(self.tests, self.mass)]
-        by_outcome = self.tests_after[self.act[self.ends]], self.part_mass[self.ends]
-        return [(self.tests_after[self.stops], self.act_mass[self.stops]), by_outcome]
-
-    @property
-    def last(self) -> tuple[Ids, Ids, Ids, Array]:
-        """Cases that take a terminal action here or are cut off: node, world node, terminal action in the world (-1 if
-        cut off), and mass."""
-        if self.is_cut:
-            return self.node, self.world_node, np.full(len(self.node), -1), self.mass
-        case = self.case[self.stops]
-        return self.node[case], self.world_node[case], self.world_arcs.action[self.stops], self.act_mass[self.stops]
+            return [(self.tests, self.mass, self.node, self.world_node, np.full(len(self.node), -1))]
+        groups = []
+        for act, mass, action in (
+            (self.stops, self.act_mass[self.stops], self.world_arcs.action[self.stops]),
+            (self.act[self.ends], self.part_mass[self.ends], np.full(np.count_nonzero(self.ends), -1)),
+        ):
+            case = self.case[act]
+            groups.append((self.tests_after[act], mass, self.node[case], self.world_node[case], action))
+        return groups
 
     @property
     def is_cut(self) -> bool:
