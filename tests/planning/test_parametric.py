@@ -79,7 +79,7 @@ def test_a_revealing_test_is_bought_when_information_pays_for_it(unit, expected)
     first, second = policy_steps(problem, horizon=2, unit=unit)
     assert first.upper == pytest.approx(expected, abs=1e-10)
     assert second.lower == pytest.approx(expected, abs=1e-10)
-    assert (first.lower, second.upper) == (0.0, 200.0)
+    assert (first.lower, second.upper, first.unit) == (0.0, 200.0, unit)
     assert (first.score.tests, second.score.tests) == (0.0, 1.0)
     assert (first.beliefs, second.beliefs, second.changed) == (1, 3, 1)
 
