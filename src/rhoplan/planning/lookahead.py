@@ -17,7 +17,6 @@ import numpy as np
 from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import filled
-from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
 from rhoplan.model.situation import Situation
 from rhoplan.planning.backup import ArcValues, LayerValues
@@ -76,11 +75,7 @@ class LookaheadOnGraph(DecidedPlaces):
         )
 
     def _decide(self, nodes: Ids) -> Ids:
-        found = []
-        for part in self.layers.chunks(nodes):
-            arcs, values = self.action_values(nodes[part])
-            found.append(arcs.place[first_best(values.value, self._scale(arcs, values), arcs.start)])
-        return np.concatenate(found)
+        return self.layers.best(nodes, self.horizon)
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
         if math.isinf(self.objective.inverse_temperature):
@@ -121,12 +116,6 @@ class LookaheadOnGraph(DecidedPlaces):
             rows.append(ValueTerms(name, reward, information, utility, later, absolute))
         rounding = float(self.layers.utility.rounding(self.graph, nodes)[0])
         return ActionValues(tuple(rows), LOOKAHEAD, rounding)
-
-    def _scale(self, arcs: Arcs, values: ArcValues) -> Array:
-        """What ties are measured by: information is a difference of entropies and rounded like them."""
-        utility, nodes = self.layers.utility, arcs.node[arcs.start]
-        rounding = utility.rounding(self.graph, nodes)[arcs.owner]
-        return values.absolute + (rounding if utility.rates_terminal else np.where(arcs.is_terminal, 0.0, rounding))
 
 
 class LookaheadPolicy(Policy):
