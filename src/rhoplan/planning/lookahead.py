@@ -1,7 +1,7 @@
 """Receding-horizon look-ahead on a belief graph: plan `horizon` actions ahead, take the first one, plan again.
 
 Myopic, Planning, Info Gain, Planning+IG and EFE are this with other horizons and weights (the paper's table of agents).
-`LookaheadOnGraph` plans on a belief graph that the caller hands over, `LookaheadPolicy` also on one of its own.
+`LookaheadOnGraph` plans on a given belief graph, `LookaheadPolicy` also on a graph of its own.
 
 Shapes: n nodes of a batch, m arcs of a batch.
 """
@@ -123,8 +123,6 @@ class LookaheadPolicy(Policy):
 
     leaf: the value after these; by default the problem's. value_kind: of what `value` returns.
     """
-
-    objective: Objective
 
     def __init__(
         self,
