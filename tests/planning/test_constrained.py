@@ -191,3 +191,17 @@ def test_three_criteria_have_the_corners_of_all_plans_and_their_mixtures(
             others = np.delete(corners_found, place, axis=0)
             if 1 < len(others) < 40:
                 assert cheapest_mix(others[:, 0], others[:, 1:], one[1:]) > one[0] + 1e-10
+
+
+def test_a_rare_state_that_may_never_be_missed_is_not_beside_a_target_that_cannot_be_met() -> None:
+    """The linear program is solved within 1e-10 only; what it finds must satisfy the first target exactly."""
+    model = drawn(86)
+    rare = np.append(model.prior[:-1], 1e-5)
+    model = model._replace(prior=rare / rare.sum(), payoff=model.payoff * 1e5)
+    problem = ConstrainedProblem(problem_of(model), len(model.trials))
+    cost, miss, alarm = costs(model, problem)
+    bounds = [Constraint(miss, 0.0, 1e-15), Constraint(alarm, 0.02, 1e-15)]
+    with pytest.raises(Infeasible) as caught:
+        ColumnGeneration(problem).cheapest(cost, bounds)
+    assert caught.value.index == 1
+    assert caught.value.mixture.total(miss) <= 1e-15

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,9 +37,9 @@ class ProgramSettings:
     """Tolerances of the linear program.
 
     rounds: columns that are generated at most. feasibility: of HiGHS, for constraints divided by their limits; the
-    smallest it offers. dust: probability below which a policy is left out of a mixture. margins: parts of the limits by
-    which these are tightened, one after the other, until the mixture that results satisfies the constraints exactly.
-    tie: weight, relative to the costs, of the criterion that breaks ties.
+    smallest it offers. dust: probability below which a policy is left out of a mixture if the others satisfy the
+    constraints. margins: parts of the limits by which these are tightened, one after the other, until the mixture that
+    results satisfies the constraints exactly. tie: weight, relative to the costs, of the criterion that breaks ties.
     """
 
     rounds: int = 5000
@@ -307,11 +308,12 @@ class ColumnGeneration:
         summed in floating point, not only within the tolerance of HiGHS.
         """
         for margin in self.settings.margins:
-            shares, prices = self._program(totals, most * (1 - margin))
-            shares = np.where(shares > self.settings.dust, shares, 0.0)
-            shares /= shares.sum()
-            if (totals[1:] @ shares <= most).all():
-                return shares, prices
+            limits = most * (1 - margin)
+            raw, prices = self._program(totals, limits)
+            exact, exact_prices = _vertex(totals, limits, np.where(raw > self.settings.dust, raw, 0.0), prices)
+            for shares, found in ((exact, exact_prices), (raw / raw.sum(), prices)):
+                if (totals[1:] @ shares <= most).all():
+                    return shares, found
         raise ArithmeticError("no mixture of policies satisfies the constraints within rounding errors")
 
     def _program(self, totals: Array, limits: Array) -> tuple[Array, Array]:
@@ -335,3 +337,21 @@ class ColumnGeneration:
         if found.x is None:
             raise ArithmeticError(f"the master program has no solution: {found.message}")
         return np.maximum(found.x, 0.0), np.maximum(-found.ineqlin.marginals * cost / rows, 0.0)
+
+
+def _vertex(totals: Array, limits: Array, shares: Array, prices: Array) -> tuple[Array, Array]:
+    """`shares` and `prices` again, solved from the columns in use and the constraints with a price."""
+    used, binding = np.flatnonzero(shares), np.flatnonzero(prices)
+    matrix = np.vstack([totals[1:][np.ix_(binding, used)], np.ones(len(used))])
+    scale = np.abs(matrix).max(axis=1)
+    scale[scale == 0] = 1.0
+    matrix, right = matrix / scale[:, None], np.append(limits[binding], 1.0) / scale
+    result, dual = np.zeros(len(shares)), prices
+    result[used] = np.maximum(np.linalg.lstsq(matrix, right, rcond=None)[0], 0.0)
+    result /= result.sum()
+    if matrix.shape[0] == matrix.shape[1]:
+        with suppress(np.linalg.LinAlgError):
+            solved = -np.linalg.solve(matrix.T, totals[0, used]) / scale
+            dual = np.zeros(len(prices))
+            dual[binding] = np.maximum(solved[:-1], 0.0)
+    return result, dual
