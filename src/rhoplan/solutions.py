@@ -25,11 +25,11 @@ from rhoplan.model.limits import MOST_MENUS
 from rhoplan.model.pomdp import POMDP, Action
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.solution import RANGE, Progress, SolveResult
-from rhoplan.planning.graph_policy import LOWER_BOUND
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
 from rhoplan.planning.policy import (
+    LOWER_BOUND,
     ActionValues,
     BeliefLike,
     DelegatingPolicy,

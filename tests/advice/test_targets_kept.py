@@ -19,8 +19,8 @@ from rhoplan.api import evaluate
 from rhoplan.errors import ProblemError
 from rhoplan.io.constraints import read_targets
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.pomdp import POMDP
-from rhoplan.planning.constrained import AdditiveCriterion, ColumnGeneration, Constraint, Mixture
+from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.planning.constrained import ColumnGeneration, Constraint, Mixture
 from rhoplan.present.telling import as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
 
@@ -55,9 +55,9 @@ def test_plans_to_begin_with_keep_more_than_is_asked(monkeypatch: pytest.MonkeyP
     class Noted(ColumnGeneration):
         def cheapest(
             self,
-            cost: AdditiveCriterion,
+            cost: Array,
             constraints: Sequence[Constraint],
-            tie_breaker: AdditiveCriterion | None = None,
+            tie_breaker: Array | None = None,
         ) -> Mixture:
             asked.extend(constraint.limit for constraint in constraints)
             return super().cheapest(cost, constraints, tie_breaker)

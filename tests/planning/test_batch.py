@@ -1,4 +1,4 @@
-"""Policies of versions as their acts: tests that repeat, results that cannot be, ties; beside the ordinary graph."""
+"""Look-ahead for many versions of a model at once, against look-ahead on the belief graph of each."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 import rhoplan
+from rhoplan.advice.variations import parameters
+from rhoplan.agents.agent import make_agent
+from rhoplan.agents.planned import decide
+from rhoplan.errors import RhoplanError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.model_file import parse_model
+from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.model.pomdp import POMDP
+from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
@@ -81,3 +87,79 @@ def test_evidence_that_makes_certain_keeps_its_own_mass() -> None:
         assert (layer.after @ total[below.nodes])[runs] == pytest.approx(
             total[tree.arc_node[layer.arcs]][runs], abs=1e-15
         )
+
+
+# Versions of a model, each against the model on its own graph
+
+
+def random_model(seed, *, budget=None, most_tests=None):
+    """Two to four states, three tests with groups, waiting and repeats at random, zeros in some likelihoods."""
+    draw = np.random.default_rng(seed)
+    states = int(draw.integers(2, 5))
+
+    def rows(outcomes):
+        made = draw.dirichlet(np.ones(outcomes), size=states)
+        if outcomes > 2 and draw.random() < 0.5:
+            made[0, 0] = 0.0
+        return made / made.sum(axis=1, keepdims=True)
+
+    tests = []
+    for number in range(3):
+        outcomes = int(draw.integers(2, 4))
+        waits = ("test-0",) if number == 2 and draw.random() < 0.5 else ()
+        group = "shared" if draw.random() < 0.5 else ""
+        tests.append(
+            Test(
+                f"test-{number}", float(draw.uniform(0.1, 2)), tuple(map(str, range(outcomes))), rows(outcomes),
+                repeatable=bool(draw.random() < 0.3), group=group, after=waits,
+            )
+        )  # fmt: skip
+    commits = [Decision(f"commit-{number}", draw.normal(0, 10, states)) for number in range(3)]
+    groups = {"shared": float(draw.uniform(0.1, 2))} if any(test.group for test in tests) else {}
+    return DiagnosticProblem(
+        name=f"random {seed}", states=tuple(f"s{n}" for n in range(states)), tests=tests, decisions=commits,
+        prior=draw.dirichlet(np.ones(states)), horizon=3, groups=groups, budget=budget, max_tests=most_tests,
+    )  # fmt: skip
+
+
+RULES = [{}, {"budget": 3.0}, {"most_tests": 2}, {"budget": 2.5, "most_tests": 3}]
+
+
+def evidence(model, seed):
+    """Nothing, or a test that may be run with an outcome that can happen."""
+    draw = np.random.default_rng(seed)
+    actions = [action for action in model.menu(model.start) if action.kind == "test"]
+    if seed % 2 or not actions:
+        return []
+    action = actions[int(draw.integers(len(actions)))]
+    chances = model.prior @ action.likelihood
+    return [(action.name, action.outcomes[int(draw.choice(len(chances), p=chances))])]
+
+
+@pytest.mark.parametrize("rules", RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_versions_have_the_values_of_models_on_their_own(seed, rules):
+    model = random_model(seed, **rules)
+    agent = make_agent("planning-ig", model, weight=0.7)
+    given = evidence(model, seed)
+    for prices in (False, True):
+        tree = DecisionTree(model, given, agent.horizon, prices_vary=prices)
+        changed = []
+        for number, parameter in enumerate(parameters(model, agent)):
+            is_price = parameter.kind in ("cost", "first-price")
+            if parameter.kind != "weight" and (prices or not is_price or model.flat.budget is None):
+                share = (0.3, 0.9)[(number + prices) % 2]  # each in one of the two layouts
+                at = share if parameter.quantity == "probability" else parameter.value * share + 0.5
+                changed.append(parameter.change(at)[0])
+        batch = BatchLookahead(tree, ParameterBatch.stacked(changed), weight=agent.weight_per_nat)
+        every, _ = batch.first_actions()
+        for place, problem in enumerate(changed):
+            try:
+                actions = decide(problem, agent, observe_all(problem, given)).actions
+            except RhoplanError:  # beyond the budget
+                assert batch.mass[place] == 0
+                continue
+            assert batch.mass[place] > 0
+            found = dict(zip(tree.names, every[place] / batch.mass[place], strict=True))
+            possible = {name: value for name, value in found.items() if np.isfinite(value)}
+            assert possible == pytest.approx({action.name: action.value for action in actions}, abs=1e-9)

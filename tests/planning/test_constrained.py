@@ -11,12 +11,10 @@ from every_plan import Array, Small, Trial, cheapest_mix, count, lower_edge, pla
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.constrained import (
-    AdditiveCriterion,
     ColumnGeneration,
     ConstrainedProblem,
     Constraint,
     Infeasible,
-    weighted_sum,
 )
 from rhoplan.planning.deterministic import cheapest_deterministic
 from rhoplan.planning.frontier import lower_convex_set, pareto_frontier
@@ -77,11 +75,6 @@ def problem_of(model: Small) -> POMDP:
     )  # fmt: skip
 
 
-def measured(every: Array, criterion: AdditiveCriterion) -> Array:
-    result: Array = criterion.spend * every[:, 0] + every[:, 1:] @ criterion.endings.ravel()
-    return result
-
-
 def wrong_by_hand(model: Small, states: list[int]) -> Array:
     """1 where a commit is not a best one for one of `states`."""
     best = model.payoff.max(axis=0)
@@ -100,11 +93,11 @@ def some(request: pytest.FixtureRequest) -> list[tuple[Small, ConstrainedProblem
     return found
 
 
-def costs(model: Small, problem: ConstrainedProblem) -> tuple[AdditiveCriterion, AdditiveCriterion, AdditiveCriterion]:
+def costs(model: Small, problem: ConstrainedProblem) -> tuple[Array, Array, Array]:
     """Spend and what other errors lose; misses of the last state; errors in the others."""
     last = len(model.prior) - 1
     others = list(range(last))
-    priced = weighted_sum([problem.spend, problem.regret(others)], [1.0, 1.0])
+    priced = problem.spend + problem.regret(others)
     return priced, problem.wrong([last]), problem.wrong(others)
 
 
@@ -114,11 +107,11 @@ def test_frontiers_are_those_of_all_plans_and_their_mixtures(
     for model, problem, every in some:
         last = len(model.prior) - 1
         priced, miss, alarm = costs(model, problem)
-        assert np.array_equal(miss.endings, wrong_by_hand(model, [last]))
+        assert np.array_equal(problem.endings(miss), wrong_by_hand(model, [last]))
         for cost, axis in ((priced, miss), (problem.spend, alarm), (problem.spend, problem.wrong(range(last + 1)))):
             found, complete = pareto_frontier(problem, cost, axis)
             assert complete
-            x, y = measured(every, axis), measured(every, cost)
+            x, y = every @ axis, every @ cost
             assert np.array([[one.axis, one.cost] for one in found]) == pytest.approx(lower_edge(x, y), abs=CLOSE)
             for one in found:  # the plan is least at the prices it is said to be least at
                 for price in (one.low, min(one.high, 1e6)):
@@ -128,7 +121,7 @@ def test_frontiers_are_those_of_all_plans_and_their_mixtures(
 def test_one_target_is_kept_by_the_cheapest_mixture(some: list[tuple[Small, ConstrainedProblem, Array]]) -> None:
     for model, problem, every in some:
         cost, miss, _ = costs(model, problem)
-        edge = lower_edge(measured(every, miss), measured(every, cost))
+        edge = lower_edge(every @ miss, every @ cost)
         low, high = edge[-1, 0], edge[0, 0]
         for share in (0.0, 0.37, 0.81):
             most = low + share * (high - low)
@@ -149,7 +142,7 @@ def test_two_targets_together_and_the_plan_without_chance(some: list[tuple[Small
     for place, (model, problem, every) in enumerate(some):
         _, miss, alarm = costs(model, problem)
         rng = np.random.default_rng([7, place])
-        parts = np.stack([measured(every, one) for one in (problem.spend, miss, alarm)], axis=1)
+        parts = np.stack([every @ one for one in (problem.spend, miss, alarm)], axis=1)
         front = parts[undominated(parts)]
         front = front[rng.permutation(len(front))[:60]] if len(front) > 60 else front
         whole = len(front) < 60
@@ -188,7 +181,7 @@ def test_three_criteria_have_the_corners_of_all_plans_and_their_mixtures(
     for model, problem, every in some:
         _, miss, alarm = costs(model, problem)
         criteria = (problem.spend, miss, alarm)
-        parts = np.stack([measured(every, one) for one in criteria], axis=1)
+        parts = np.stack([every @ one for one in criteria], axis=1)
         found, complete = lower_convex_set(problem, criteria)
         assert complete
         corners_found = np.array([[policy.total(one) for one in criteria] for policy in found])
@@ -198,3 +191,17 @@ def test_three_criteria_have_the_corners_of_all_plans_and_their_mixtures(
             others = np.delete(corners_found, place, axis=0)
             if 1 < len(others) < 40:
                 assert cheapest_mix(others[:, 0], others[:, 1:], one[1:]) > one[0] + 1e-10
+
+
+def test_a_rare_state_that_may_never_be_missed_is_not_beside_a_target_that_cannot_be_met() -> None:
+    """The linear program is solved within 1e-10 only; what it finds must satisfy the first target exactly."""
+    model = drawn(86)
+    rare = np.append(model.prior[:-1], 1e-5)
+    model = model._replace(prior=rare / rare.sum(), payoff=model.payoff * 1e5)
+    problem = ConstrainedProblem(problem_of(model), len(model.trials))
+    cost, miss, alarm = costs(model, problem)
+    bounds = [Constraint(miss, 0.0, 1e-15), Constraint(alarm, 0.02, 1e-15)]
+    with pytest.raises(Infeasible) as caught:
+        ColumnGeneration(problem).cheapest(cost, bounds)
+    assert caught.value.index == 1
+    assert caught.value.mixture.total(miss) <= 1e-15

@@ -11,7 +11,6 @@ import pytest
 
 import rhoplan
 from bridge import (
-    AGENTS,
     BLOCK,
     LARGEST_SEED,
     PUBLISHED_SEEDS,
@@ -19,13 +18,9 @@ from bridge import (
     RolloutSettings,
     Streams,
     draw_state,
-    initial,
     make_agent,
-    observe,
-    outcome_for,
     simulate_episodes,
 )
-from bridge import decide_at as decide
 from bridge import episodes_on_graphs as simulate_on_graphs
 from bridge import estimate as simulate
 from rhoplan import AgentError, ImpossibleEvidence, LimitError
@@ -38,23 +33,6 @@ def close(estimate: float, error: float, exact: float) -> bool:
     return abs(estimate - exact) <= FALSE_ALARM_SE * error + 1e-12
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-@pytest.mark.parametrize("spec", ["tiger", "testbed", "diagnosis", "bandit:k=3", "tileworld:n=3"])
-def test_simulated_and_exact_scores_agree(spec: str, agent: str) -> None:
-    problem = rhoplan.make(spec)
-    chosen = make_agent(agent, problem, weight=5, unit="bits")
-    exact = rhoplan.evaluate(problem, chosen)
-    estimate = simulate(problem, chosen, episodes=400)
-    for column in ("reward", "tests", "success", "truncated", "log_score"):
-        assert close(getattr(estimate, column), estimate.se[column], getattr(exact, column)), column
-    longest = max(len(exact.tests_distribution), len(estimate.tests_distribution))
-    shares = np.zeros((2, longest))
-    shares[0, : len(exact.tests_distribution)] = exact.tests_distribution
-    shares[1, : len(estimate.tests_distribution)] = estimate.tests_distribution
-    error = np.sqrt(np.maximum(shares[0] * (1 - shares[0]), 0.0) / estimate.episodes) + 1 / estimate.episodes
-    assert np.all(np.abs(shares[0] - shares[1]) <= FALSE_ALARM_SE * error)
-
-
 def test_agreement_in_another_world_and_with_a_finite_precision() -> None:
     problem, world = rhoplan.make("diagnosis:accuracy=0.7"), rhoplan.make("diagnosis:accuracy=0.9,cost=0.5")
     for precision in (math.inf, 0.3):
@@ -63,41 +41,6 @@ def test_agreement_in_another_world_and_with_a_finite_precision() -> None:
         estimate = simulate(problem, agent, world=world, episodes=600)
         for column in ("reward", "tests", "success", "log_score"):
             assert close(getattr(estimate, column), estimate.se[column], getattr(exact, column)), column
-
-
-@pytest.mark.parametrize("spec", ["tiger", "bandit"])
-def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> None:
-    problem = rhoplan.make(spec)
-    agent = make_agent("efe", problem, unit="bits")
-    seeds = PUBLISHED_SEEDS[:2]
-    rows = simulate_episodes(problem, agent, seeds=seeds, episodes=20)
-    place = 0
-    for seed in seeds:
-        for number in range(20):
-            rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
-            state = draw_state(rng, problem.prior)
-            situation, paid, steps = initial(problem), 0.0, 0
-            while True:
-                actions = {action.name: action for action in problem.menu(situation.observable)}
-                action = actions[decide(problem, agent, situation).choice]
-                paid += float(action.reward[state])
-                if action.ends_episode:
-                    break
-                outcome = action.outcomes[outcome_for(rng.random(), action.likelihood[state])]
-                situation = observe(problem, situation, action.name, outcome)
-                steps += 1
-            assert (rows.reward[place], rows.tests[place]) == (pytest.approx(paid, abs=1e-9), steps)
-            assert rows.log_score[place] == pytest.approx(math.log(situation.belief[state]), abs=1e-9)
-            place += 1
-
-
-def test_agents_with_one_policy_give_identical_rows() -> None:
-    problem = rhoplan.make("tiger")
-    planning, efe = (make_agent(name, problem) for name in ("planning", "efe"))
-    left = simulate_episodes(problem, planning, seeds=[7], episodes=300)
-    right = simulate_episodes(problem, efe, seeds=[7], episodes=300)
-    assert np.array_equal(left.reward, right.reward)
-    assert np.array_equal(left.tests, right.tests)
 
 
 def test_result_does_not_depend_on_the_number_of_processes() -> None:
@@ -192,15 +135,6 @@ def test_a_decision_that_does_not_fit_into_memory_is_refused():
     with pytest.raises(LimitError) as refused:
         simulate_on_graphs(problem, policy, episodes=3, max_steps=3, settings=RolloutSettings(memory=400_000))
     assert refused.value.code == "memory-limit"
-
-
-def test_without_tests_all_cases_have_none() -> None:
-    never = rhoplan.Test("look", 50.0, ("no", "yes"), np.array([[0.6, 0.4], [0.4, 0.6]]))
-    commits = (rhoplan.Decision("A", np.array([1.0, 0.0])), rhoplan.Decision("B", np.array([0.0, 1.0])))
-    problem = rhoplan.DiagnosticProblem(name="dear", states=("a", "b"), tests=(never,), decisions=commits)
-    score = rhoplan.evaluate(problem, make_agent("planning", problem))
-    assert score.tests_distribution == (1.0,)
-    assert (score.tests, score.success) == (0.0, 0.5)
 
 
 @pytest.mark.parametrize(

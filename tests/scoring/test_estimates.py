@@ -203,17 +203,6 @@ def test_a_share_of_all_or_none_has_an_error(accuracy: str, success: float | Non
         assert low == pytest.approx(30 / (30 + 1.959964**2), rel=1e-6)
 
 
-def test_words_for_cases_that_are_cut_off() -> None:
-    losses, gains = free(), free(leave=(10.0, 0.0), treat=(0.0, 10.0))
-    both = free(leave=(10.0, -100.0), treat=(-100.0, 10.0))
-    assert cut_off(losses, 1e-12) == ""
-    start = "12.5% of cases are cut off at 200 steps and"
-    assert cut_off(losses, 0.125) == f"{start} pay no final loss: the mean looks better than it is"
-    assert cut_off(gains, 0.125) == f"{start} get no final reward: the mean looks worse than it is"
-    assert "the mean leaves out what their end is worth" in cut_off(both, 0.125)
-    assert "cut off at 1 step and" in cut_off(losses, 0.5, 1)
-
-
 def test_advice_pathway_and_comparison_tell_of_cases_cut_off() -> None:
     problem = free()
     agent = make_agent("efe", problem)

@@ -151,6 +151,7 @@ def plain(problem: POMDP, agent: Any, world: POMDP, number: int, cap: int) -> di
     elif len(world.factors) == 1 and told["truncated"]:
         told["success"] = 0.0
     told["worst_possible"] = min(told["worst_possible"], told["worst_paid"])
+    told["log_score"] = math.log(situation.belief[states[0]]) if problem.observes_then_commits else math.nan
     return told
 
 
@@ -169,7 +170,7 @@ def test_every_column_is_what_the_plain_loop_counts(case: str) -> None:
     problem, world, settings, cap = CASES[case]
     agent = make_agent("planning-ig", problem, horizon=2, planner="exact", **settings)
     rows = simulate_episodes(problem, agent, world=world, seeds=[SEED], episodes=EPISODES, max_steps=cap)
-    columns = {name: getattr(rows, name) for name in rows.__dataclass_fields__ if name not in ("tallies", "log_score")}
+    columns = {name: getattr(rows, name) for name in rows.__dataclass_fields__ if name != "tallies"}
     columns |= rows.tallies
     found = [plain(problem, agent, world, number, cap) for number in range(EPISODES)]
     assert set(columns) == set(found[0])

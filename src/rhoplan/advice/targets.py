@@ -18,16 +18,14 @@ from rhoplan.advice.words import counted, money, percent, stated
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.constraints import AT_LEAST, Target
-from rhoplan.model.pomdp import POMDP
+from rhoplan.model.pomdp import POMDP, Array
 from rhoplan.planning.constrained import (
-    AdditiveCriterion,
     ColumnGeneration,
     ConstrainedProblem,
     Constraint,
     Infeasible,
     Mixture,
     TabularPolicy,
-    weighted_sum,
 )
 from rhoplan.planning.deterministic import cheapest_deterministic
 
@@ -183,7 +181,7 @@ class Sums:
         factor = self.problem.factors[0]
         self.named = factor.diagnosis_of or self.problem.states
         self.everywhere = tuple(range(len(self.named)))
-        self.everything = weighted_sum([ground.spend, ground.regret(self.everywhere)], [1.0, 1.0])
+        self.everything = ground.spend + ground.regret(self.everywhere)
         self.bounds = [self._bound(target) for target in targets]
         self.cost, self.words = self._cost(minimise)
 
@@ -211,7 +209,7 @@ class Sums:
         states = self.states(target)
         if not states:
             return 1.0, 1.0
-        ends = self.ground.regret(states).endings[self.ground.wrong(states).endings > 0]
+        ends = self.ground.regret(states)[self.ground.wrong(states) > 0]
         return (float(ends.min()), float(ends.max())) if ends.size else (0.0, 0.0)
 
     def numbers(self, course: TabularPolicy) -> Numbers:
@@ -220,7 +218,7 @@ class Sums:
     def together(self, mix: Mixture) -> Numbers:
         return self._told(mix.total, "")
 
-    def _told(self, count: Callable[[AdditiveCriterion], float], first: str) -> Numbers:
+    def _told(self, count: Callable[[Array], float], first: str) -> Numbers:
         ground = self.ground
         names = self.problem.diagnoses
         missed = {name: count(ground.wrong([k for k in self.everywhere if self.named[k] == name])) for name in names}
@@ -245,7 +243,7 @@ class Sums:
         most = (1.0 - target.value) * mass if target.kind in AT_LEAST else target.value
         return Constraint(self.ground.wrong(states), most, HAIR * float(self.problem.prior[states].sum()))
 
-    def _cost(self, minimise: str) -> tuple[AdditiveCriterion, str]:
+    def _cost(self, minimise: str) -> tuple[Array, str]:
         """What is minimised, and that in words."""
         spends = any(target.kind == "spend" for target in self.targets)
         covered = {place for target in self.targets for place in self.states(target)}
@@ -261,7 +259,7 @@ class Sums:
             return self.ground.regret(left), lost
         if not left:
             return self.ground.spend, "what tests cost"
-        return weighted_sum([self.ground.spend, self.ground.regret(left)], [1.0, 1.0]), f"what tests cost and {lost}"
+        return self.ground.spend + self.ground.regret(left), f"what tests cost and {lost}"
 
 
 def _candidates(sums: Sums, mixer: ColumnGeneration) -> list[TabularPolicy]:

@@ -1,75 +1,52 @@
-"""Additive criteria: what adds up over an episode, as a number per act of an occupancy layer.
+"""Additive criteria beside rewards: success and tallies, expected at beliefs or realised in hidden states.
 
-The expected sum of a criterion is `sum(layer.act_mass @ criterion(layer) for layer in occupancy)`. A case is judged by
-the world's belief, not by the agent's.
+The expected sum over an episode is a sum over occupancy layers. A case is judged by the world's belief, not by the
+agent's.
 
 Shapes: m acts of a layer or of episodes, S hidden states, O outcomes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Iterator
 
 import numpy as np
 
-from rhoplan.evaluation.occupancy import Layer
-from rhoplan.graph.action_table import ActionTable, TerminalActions
-from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import Array, Ids
+from rhoplan.graph.action_table import ActionTable
+from rhoplan.graph.belief_graph import Arcs, BeliefGraph
+from rhoplan.model.pomdp import Action, Array, Ids
 from rhoplan.model.tally import Tally
 
-Criterion: TypeAlias = Callable[[Layer], Array]
 
-
-def reward(layer: Layer) -> Array:
-    """Expected reward (m,)."""
-    return layer.world_arcs.reward
-
-
-def information(layer: Layer) -> Array:
-    """Expected information (m,), in nats, under the agent's beliefs."""
-    return layer.arcs.information
-
-
-def steps(layer: Layer) -> Array:
-    """1 for every act (m,)."""
-    return np.ones(len(layer.case))
-
-
-def success(layer: Layer) -> Array:
-    """Probability (m,) that the act is a terminal action that is a best one for the true state."""
-    world, arcs, result = layer.world, layer.world_arcs, np.zeros(len(layer.case))
-    for terminals, place, mine in terminal_groups(world.table, arcs.action[layer.stops]):
-        acts = layer.stops[mine]
-        result[acts] = world.beliefs(arcs.node[acts], terminals.actions[place].factor) @ terminals.optimal[place]
+def expected_success(world: BeliefGraph, nodes: Ids, actions: Ids) -> Array:
+    """Probability (m,) that terminal actions (m,) at `nodes` (m,) of `world` are best ones for the true state."""
+    result = np.zeros(len(nodes))
+    for action, optimal, mine in optimal_states(world.table, actions):
+        result[mine] = world.beliefs(nodes[mine], action.factor) @ optimal
     return result
 
 
-def terminal_groups(table: ActionTable, actions: Ids) -> Iterator[tuple[TerminalActions, int, Ids]]:
-    """Groups of terminal actions (m,) that are alike: the record of their observable state, place, positions."""
+def optimal_states(table: ActionTable, actions: Ids) -> Iterator[tuple[Action, Array, Ids]]:
+    """Groups of terminal actions (m,) that are alike: one of them, 1 in the states (S,) where it is a best one and 0
+    elsewhere, and the positions of the group."""
     observable = np.searchsorted(table.first[: len(table.observables)], actions, side="right") - 1
     most = max((len(one.actions) for one in table.terminal_sets), default=1)
     codes = table.terminals[observable] * most + actions - table.first[observable]
     for code in np.unique(codes).tolist():
-        yield table.terminal_sets[code // most], code % most, np.flatnonzero(codes == code)
-
-
-def discounted(criterion: Criterion, world: BeliefGraph) -> Criterion:
-    """`criterion` with the world's discount. An initial observation takes no time."""
-    problem = world.problem
-    return lambda layer: float(problem.discount ** problem.time_taken(layer.step)) * criterion(layer)
+        terminals, place = table.terminal_sets[code // most], code % most
+        yield terminals.actions[place], terminals.optimal[place], np.flatnonzero(codes == code)
 
 
 class Counted:
-    """How often `tally` counts: by actions, hidden states and outcomes. Called with a layer, expected numbers (m,)."""
+    """How often `tally` counts: by actions, hidden states and outcomes."""
 
     def __init__(self, tally: Tally, world: BeliefGraph) -> None:
         self._tally, self._world = tally, world
         self._counts: dict[int, Array] = {}
 
-    def __call__(self, layer: Layer) -> Array:
-        world, arcs, result = self._world, layer.world_arcs, np.zeros(len(layer.case))
+    def expected(self, arcs: Arcs) -> Array:
+        """The expected numbers (m,) for arcs of the world's graph."""
+        world, result = self._world, np.zeros(len(arcs.node))
         for number, mine, counts in self._by_action(arcs.action):
             action = world.table.actions[number]
             expected = (counts * action.likelihood).sum(axis=1)

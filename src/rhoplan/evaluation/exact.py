@@ -10,13 +10,13 @@ import numpy as np
 from rhoplan.belief_math.information import entropy
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError
-from rhoplan.evaluation import criteria
-from rhoplan.evaluation.occupancy import Layer, Occupancy
+from rhoplan.evaluation.criteria import Counted, expected_success
+from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.variance import ReturnMoments
-from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.graph.belief_graph import BeliefGraph, chunks
 from rhoplan.model.horizon import cut_off_worth, has_commits
-from rhoplan.model.pomdp import POMDP
+from rhoplan.model.pomdp import POMDP, Array, Ids
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.policy import Policy, PolicyOnGraph
 
@@ -73,32 +73,34 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     observes_then_commits, problem = graph.problem.observes_then_commits, world.problem
     negligible = SETTINGS.negligible if observes_then_commits else SETTINGS.negligible_elsewhere
     occupancy = Occupancy(policy, steps=steps, world=world, negligible=negligible)
-    summed: dict[str, criteria.Criterion] = {
-        name: criteria.Counted(tally, world) for name, tally in problem.tallies.items()
-    }
-    summed |= {
-        "discounted": criteria.discounted(criteria.reward, world),
-        "information": criteria.discounted(criteria.information, world),
-        "steps": criteria.steps,
-    }
-    # With several hidden factors no terminal action is about all of them: the problem says what counts as a success.
-    if "success" not in summed and len(problem.factors) == 1 and has_commits(graph.problem):
-        summed["success"] = criteria.success
-    totals = dict.fromkeys(summed, 0.0)
+    tallies = {name: Counted(tally, world) for name, tally in problem.tallies.items()}
+    totals = dict.fromkeys(("discounted", "information", "steps", *tallies), 0.0)
     moments, ended, log_score, truncated = ReturnMoments(world), [], 0.0, 0.0
     for layer in occupancy:
         moments.observe(layer)
         ended += layer.ended
-        if observes_then_commits:
-            log_score += _log_score(layer)
         if layer.is_cut:
             truncated = float(layer.mass.sum())
             continue
-        for name, criterion in summed.items():
-            totals[name] += float(layer.act_mass @ criterion(layer))
+        mass, fade = layer.act_mass, float(problem.discount ** problem.time_taken(layer.step))
+        totals["discounted"] += fade * float(mass @ layer.world_arcs.reward)
+        totals["information"] += fade * float(mass @ layer.arcs.information)
+        totals["steps"] += float(mass.sum())
+        for name, tally in tallies.items():
+            totals[name] += float(mass @ tally.expected(layer.world_arcs))
     mean, variance = moments.result
-    tests, mass = (np.concatenate(parts) for parts in zip(*ended, strict=True))
-    distribution = np.bincount(tests, weights=mass).astype(float)
+    # With several hidden factors no terminal action is about all of them: the problem says what counts as a success.
+    has_success = "success" not in totals and len(problem.factors) == 1 and has_commits(graph.problem)
+    totals |= {"success": 0.0} if has_success else {}
+    columns = [np.concatenate(column) for column in zip(*ended, strict=True)]
+    for part in chunks(np.full(len(columns[0]), len(problem.factors[0].states))):
+        _, mass, node, world_node, action = (column[part] for column in columns)
+        if has_success:
+            ends = np.flatnonzero(action >= 0)
+            totals["success"] += float(mass[ends] @ expected_success(world, world_node[ends], action[ends]))
+        if observes_then_commits:
+            log_score += _log_score(graph, world, node, world_node, mass)
+    distribution = np.bincount(columns[0], weights=columns[1]).astype(float)
     return Score(
         kind="exact",
         reward=mean,
@@ -118,15 +120,13 @@ def score(policy: PolicyOnGraph, *, steps: int, world: BeliefGraph | None = None
     )
 
 
-def _log_score(layer: Layer) -> float:
-    """Expected log probability that the final beliefs of cases that end here give the true diagnosis."""
-    case = np.arange(len(layer.node)) if layer.is_cut else layer.case[layer.stops]
-    mass = layer.mass if layer.is_cut else layer.act_mass[layer.stops]
-    fold = layer.graph.problem.factors[0].fold
-    held = fold(layer.graph.beliefs(layer.node[case]))
-    if layer.world is layer.graph:
+def _log_score(graph: BeliefGraph, world: BeliefGraph, node: Ids, world_node: Ids, mass: Array) -> float:
+    """Expected log probability that final beliefs give the true diagnosis, for cases that end at nodes (n,)."""
+    fold = graph.problem.factors[0].fold
+    held = fold(graph.beliefs(node))
+    if world is graph:
         return -float(mass @ entropy(held))
-    true = fold(layer.world.beliefs(layer.world_node[case]))
+    true = fold(world.beliefs(world_node))
     counted = (true > 0) & (mass > 0)[:, None]
     with np.errstate(divide="ignore"):
         logs = np.where(counted, np.log(held), 0.0)

@@ -2,7 +2,7 @@
 
 Cases that reach the same node after the same number of steps and tests go on together; their share of all cases is the
 mass. If the true model (the *world*) differs from the agent's, we track two beliefs: the agent's selects actions, the
-true posterior determines rewards and observations. Expected sums of what happens are sums over layers (`criteria`).
+true posterior determines rewards and observations. Expected sums of what happens are sums over layers.
 
 Shapes: n cases of a layer, m acts (a case and an action that it takes), p parts (an act and an outcome of it).
 """
@@ -59,12 +59,19 @@ class Layer:
         return np.flatnonzero(self.arcs.is_terminal)
 
     @property
-    def ended(self) -> list[tuple[Ids, Array]]:
-        """Groups of cases whose episodes end here or are cut off: number of tests and mass of each."""
+    def ended(self) -> list[tuple[Ids, Array, Ids, Ids, Ids]]:
+        """Groups of cases whose episodes end here or are cut off: number of tests, mass, node, world node, and terminal
+        action in the world (-1 if it is not one that ends them)."""
         if self.is_cut:
-            return [(self.tests, self.mass)]
-        by_outcome = self.tests_after[self.act[self.ends]], self.part_mass[self.ends]
-        return [(self.tests_after[self.stops], self.act_mass[self.stops]), by_outcome]
+            return [(self.tests, self.mass, self.node, self.world_node, np.full(len(self.node), -1))]
+        groups = []
+        for act, mass, action in (
+            (self.stops, self.act_mass[self.stops], self.world_arcs.action[self.stops]),
+            (self.act[self.ends], self.part_mass[self.ends], np.full(np.count_nonzero(self.ends), -1)),
+        ):
+            case = self.case[act]
+            groups.append((self.tests_after[act], mass, self.node[case], self.world_node[case], action))
+        return groups
 
     @property
     def is_cut(self) -> bool:
@@ -118,10 +125,11 @@ class Occupancy:
         tests_after = tests[case] + (arcs.width > (0 if graph.problem.observes_then_commits else 1))
         cases, met = self._meet(after[on], world_after[on], tests_after[act[on]])
         total = np.bincount(met, weights=part_mass[on], minlength=len(cases[0])).astype(float, copy=False)
-        # Followed on: cases with enough mass, or with as much at stake as enough mass has at the root.
-        stake, whole = graph.stop_absolute[cases[0]], graph.stop_absolute[graph.root]
-        kept = (total > self.negligible) | (total * stake > self.negligible * whole) & (whole > 0)
-        self.dropped += float(total[~kept].sum())
+        kept = total > self.negligible
+        if not kept.all():  # some that have as much at stake as enough mass has at the root are followed on, too
+            stake, whole = graph.stop_absolute[cases[0]], graph.stop_absolute[graph.root]
+            kept |= (total * stake > self.negligible * whole) & (whole > 0)
+            self.dropped += float(total[~kept].sum())
         layer = Layer(graph, world, step, node, world_node, tests, mass, case, act_mass, tests_after, arcs,
                       world_arcs, act, outcome, part_mass, ends, met, total, kept)  # fmt: skip
         return layer, (cases[0][kept], cases[1][kept], cases[2][kept], total[kept])

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TypeAlias
 
-from rhoplan.agents.planners import RulePolicy
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.evaluation import exact
@@ -20,19 +18,15 @@ from rhoplan.evaluation.score import Score
 from rhoplan.evaluation.simulate import summarise
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.horizon import cut_off_worth
-from rhoplan.planning.certified.errand_policy import ErrandPolicy
-from rhoplan.planning.certified.lattice.policy import GridPolicy
-from rhoplan.planning.certified.solved import SolvedPolicy
-from rhoplan.planning.objective import Objective
-
-Solved: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy
+from rhoplan.planning.asked import BoundedPolicy
+from rhoplan.planning.policy import FunctionPolicy
 
 FEWEST = 10
 """Episodes of an estimate at least."""
 
 
 def score_solved(
-    policy: Solved,
+    policy: BoundedPolicy,
     *,
     most_nodes: int = 3_000,
     most_numbers: int = 3_000_000,
@@ -46,7 +40,7 @@ def score_solved(
     """
     weight = policy.settings.weight
     problem = replace(policy.origin, discount=policy.settings.discount)
-    followed = RulePolicy(problem, policy, Objective(weight, discount=problem.discount))
+    followed = FunctionPolicy(problem, lambda belief: policy.action(belief.situation))
     states = max(len(factor.states) for factor in problem.factors)
     try:
         graph = BeliefGraph(problem, budget=Budget(nodes=min(most_nodes, most_numbers // states)))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
-from rhoplan.evaluation.criteria import Counted, terminal_groups
+from rhoplan.evaluation.criteria import Counted, optimal_states
 from rhoplan.evaluation.environment import Environment
 from rhoplan.evaluation.episodes import Episodes, EpisodeStep
 from rhoplan.evaluation.occupancy import check_possible
@@ -147,8 +147,8 @@ class Rollout:
         for name, counted in self._counted.items():
             batch.rows.tallies[name][episodes] += counted.realised(actions, before, observation)
         ends = np.flatnonzero(arcs.is_terminal)
-        for terminals, place, mine in terminal_groups(self._truth.table, actions[ends]):
-            batch.rows.success[episodes[ends[mine]]] = terminals.optimal[place][before[ends[mine]]]
+        for _, optimal, mine in optimal_states(self._truth.table, actions[ends]):
+            batch.rows.success[episodes[ends[mine]]] = optimal[before[ends[mine]]]
         self._end(batch, episodes[ends])
         on = np.flatnonzero(~arcs.is_terminal)
         child = graph.child[arcs.branch[on] + observation[on]]

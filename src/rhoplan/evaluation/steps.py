@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rhoplan.belief_math.information import per_nat
 from rhoplan.budget import Budget
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.evaluation.exact import MEMORY, score
@@ -81,34 +80,29 @@ def policy_steps(
         raise AgentError(f"resolution must be above 0; it is {resolution:g}", field=("resolution",))
     if horizon < 1:
         raise AgentError(f"horizon must be at least 1; it is {horizon}", field=("horizon",))
-    nat = per_nat(1.0, unit)
     graph = BeliefGraph(problem, budget=budget or Budget(memory=MEMORY))
-    lookahead = ParametricLookahead(graph, horizon, low=low * nat, high=high * nat)
-    given, end = {low * nat: low, high * nat: high}, time.monotonic() + seconds
-    found: list[Step] = []
-    for step in _steps(lookahead, unit=unit, nat=nat, width=resolution * nat, given=given):
+    lookahead = ParametricLookahead(graph, horizon, low=float(low), high=float(high), unit=unit)
+    found, end = list[Step](), time.monotonic() + seconds
+    for step in _steps(lookahead, resolution):
         found.append(step)
         if len(found) >= limit or time.monotonic() > end:
             break
     return tuple(found)
 
 
-def _steps(
-    lookahead: ParametricLookahead, *, unit: str, nat: float, width: float, given: dict[float, float]
-) -> Iterator[Step]:
-    """The steps one after the other. given: weights per nat that are reported as they were given, without rounding."""
+def _steps(lookahead: ParametricLookahead, width: float) -> Iterator[Step]:
+    """The steps one after the other; width: the resolution."""
     lower, now = lookahead.low, _follow(lookahead, lookahead.low)
     before: _Followed | None = None
     step: Step | None = None
     while True:
         upper = float(now.changes[0]) if now.changes.size else lookahead.high
         if step is not None and before is not None and now.places == before.places:
-            step = replace(step, upper=given.get(upper, upper / nat))
+            step = replace(step, upper=upper)
         else:
             if step is not None:
                 yield step
-            start, end = given.get(lower, lower / nat), given.get(upper, upper / nat)
-            step = Step(start, end, unit, now.score, len(now.places), now.differences(before))
+            step = Step(lower, upper, lookahead.unit, now.score, len(now.places), now.differences(before))
         if upper + width >= lookahead.high:
             yield step
             return
@@ -132,7 +126,7 @@ class _Followed:
 
 
 def _follow(lookahead: ParametricLookahead, weight: float) -> _Followed:
-    """The policy just above `weight`, per nat."""
+    """The policy just above `weight`."""
     policy = PolicyAtWeight(lookahead, weight)
     found = score(policy, steps=lookahead.graph.problem.cap)
     places = dict(zip(policy.nodes.tolist(), policy.places(policy.nodes).tolist(), strict=True))

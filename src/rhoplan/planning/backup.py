@@ -110,6 +110,17 @@ class LayerValues(BackwardInduction):
         self.compute(self.graph.children(nodes), depth - 1)
         return self._backup(nodes, depth, every_terminal=every_terminal)
 
+    def best(self, nodes: Ids, depth: int) -> Ids:
+        """The place (n,) of the best action at each of `nodes` with `depth` actions left."""
+        found = []
+        for part in self.chunks(nodes):
+            arcs, values = self.arcs(nodes[part], depth)
+            # Information is a difference of entropies, and rounded like them.
+            rounding = self.utility.rounding(self.graph, nodes[part])[arcs.owner]
+            size = values.absolute + (rounding if self.utility.rates_terminal else rounding * ~arcs.is_terminal)
+            found.append(arcs.place[first_best(values.value, size, arcs.start)])
+        return np.concatenate(found)
+
     def _backup(self, nodes: Ids, depth: int, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:
         graph = self.graph
         arcs = graph.arcs(nodes, every_terminal=every_terminal or self.utility.rates_terminal)

@@ -23,12 +23,10 @@ from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.constrained import (
     UNREACHED,
-    AdditiveCriterion,
     ConstrainedProblem,
     Constraint,
     Mixture,
     TabularPolicy,
-    weighted_sum,
 )
 
 EQUAL = 1e-14
@@ -64,7 +62,7 @@ class DeterministicResult:
 
 def cheapest_deterministic(
     problem: ConstrainedProblem,
-    cost: AdditiveCriterion,
+    cost: Array,
     constraints: Sequence[Constraint],
     *,
     mixture: Mixture,
@@ -98,7 +96,7 @@ def cheapest_deterministic(
     return DeterministicResult(best, value, lower, value <= lower + tolerance)
 
 
-def _cost_of(policy: TabularPolicy | None, cost: AdditiveCriterion) -> float:
+def _cost_of(policy: TabularPolicy | None, cost: Array) -> float:
     return math.inf if policy is None else policy.total(cost)
 
 
@@ -131,17 +129,17 @@ class _Enumeration:
     def __init__(
         self,
         problem: ConstrainedProblem,
-        cost: AdditiveCriterion,
+        cost: Array,
         constraints: Sequence[Constraint],
         *,
         prices: Sequence[float],
     ) -> None:
         self.problem, self.graph = problem, problem.graph
         self.constraints = constraints
-        self.criteria = [cost, *(one.criterion for one in constraints)]
-        priced = weighted_sum(self.criteria, [1.0, *prices])
-        self.least, self.price_of_spend = problem.least(priced), priced.spend
-        self.spend: Array = np.array([one.spend for one in self.criteria])
+        criteria = np.stack([cost, *(one.criterion for one in constraints)])
+        priced = np.append(1.0, prices) @ criteria
+        self.least, self.price_of_spend, self.spend = problem.least(priced), float(priced[0]), criteria[:, 0]
+        self.endings = np.stack([problem.endings(one) for one in criteria], axis=1)  # (E, 1 + C, S)
         self.largest = problem.largest(priced)
         self._work_left = self.settings.work
         self._known: dict[int, _SubPolicies] = {}
@@ -175,7 +173,7 @@ class _Enumeration:
         reduced = self.least.stopping[node] - self.least.value[node]
         ends = np.flatnonzero(reduced <= room)
         belief = self.graph.beliefs(np.array([node]))[0]
-        totals = np.stack([one.endings[ends] @ belief for one in self.criteria], axis=1)
+        totals = self.endings[ends] @ belief
         found: list[tuple[Array, Array, list[Tree]]] = [
             (totals, reduced[ends], [(place, ()) for place in ends.tolist()])
         ]

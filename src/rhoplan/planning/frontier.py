@@ -18,7 +18,7 @@ import numpy as np
 
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.planning.constrained import AdditiveCriterion, ConstrainedProblem, TabularPolicy, weighted_sum
+from rhoplan.planning.constrained import ConstrainedProblem, TabularPolicy
 
 DECIMALS = 9
 """Faces and vertices, as shares of the largest total of each criterion, are the same if they agree after rounding."""
@@ -45,13 +45,11 @@ class FrontierVertex:
     high: float
 
 
-def pareto_frontier(
-    problem: ConstrainedProblem, cost: AdditiveCriterion, axis: AdditiveCriterion
-) -> tuple[tuple[FrontierVertex, ...], bool]:
+def pareto_frontier(problem: ConstrainedProblem, cost: Array, axis: Array) -> tuple[tuple[FrontierVertex, ...], bool]:
     """The vertices of `cost` against `axis`, by cost, and whether these are all."""
     settings = FrontierSettings()
 
-    def point(criterion: AdditiveCriterion) -> tuple[float, float, TabularPolicy]:
+    def point(criterion: Array) -> tuple[float, float, TabularPolicy]:
         found = problem.best(criterion)
         return found.total(cost), found.total(axis), found
 
@@ -66,7 +64,7 @@ def pareto_frontier(
             is_complete = False
             break
         price = (right[0] - left[0]) / (left[1] - right[1])
-        fresh = point(weighted_sum((cost, axis), (1.0, price)))
+        fresh = point(cost + price * axis)
         line, size = left[0] + price * left[1], abs(left[0]) + price * abs(left[1])
         if fresh[0] + price * fresh[1] < line - 4 * RELATIVE_TOLERANCE * size:
             found.append(fresh)
@@ -94,15 +92,14 @@ def _vertices(points: list[tuple[float, float, TabularPolicy]]) -> tuple[Frontie
 
 
 def lower_convex_set(
-    problem: ConstrainedProblem,
-    criteria: tuple[AdditiveCriterion, AdditiveCriterion, AdditiveCriterion],
+    problem: ConstrainedProblem, criteria: tuple[Array, Array, Array]
 ) -> tuple[tuple[TabularPolicy, ...], bool]:
     """The policies at the vertices of the lower boundary of three criteria, and whether these are all."""
     settings = FrontierSettings()
     size = np.array([problem.largest(one) or 1.0 for one in criteria])
 
     def least(weights: Array) -> tuple[TabularPolicy, Array]:
-        policy = problem.best(weighted_sum(criteria, (weights / size).tolist()))
+        policy = problem.best(weights / size @ np.stack(criteria))
         return policy, np.array([policy.total(one) for one in criteria]) / size
 
     policies, rows = map(list, zip(*(least(weights) for weights in (*np.eye(3), np.ones(3))), strict=True))

@@ -1,6 +1,7 @@
 """Receding-horizon look-ahead on a belief graph: plan `horizon` actions ahead, take the first one, plan again.
 
 Myopic, Planning, Info Gain, Planning+IG and EFE are this with other horizons and weights (the paper's table of agents).
+`LookaheadOnGraph` plans on a given belief graph, `LookaheadPolicy` also on a graph of its own.
 
 Shapes: n nodes of a batch, m arcs of a batch.
 """
@@ -13,16 +14,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import filled
-from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
+from rhoplan.model.situation import Situation
 from rhoplan.planning.backup import ArcValues, LayerValues
-from rhoplan.planning.graph_policy import LOOKAHEAD, GraphPolicy
 from rhoplan.planning.objective import Objective
-from rhoplan.planning.policy import ActionValues, Seed, ValueTerms
+from rhoplan.planning.policy import LOOKAHEAD, ActionValues, BeliefLike, Policy, PolicyOnGraph, Seed, ValueTerms
+from rhoplan.planning.policy_file import is_same
 
 UNDECIDED = -1
+
+MOST_NODES = 400_000
+"""Size at which a policy's own graph is replaced by a new one: a policy that is called often keeps its memory."""
+
+MEMORY = 2e9
+"""Bytes that a policy's own graph may take."""
 
 
 class DecidedPlaces(ABC):
@@ -66,48 +74,35 @@ class LookaheadOnGraph(DecidedPlaces):
             leaf=leaf or graph.problem.leaf,
         )
 
-    @property
-    def is_deterministic(self) -> bool:
-        return math.isinf(self.objective.inverse_temperature)
-
     def _decide(self, nodes: Ids) -> Ids:
-        found = []
-        for part in self.layers.chunks(nodes):
-            arcs, values = self.action_values(nodes[part])
-            found.append(arcs.place[first_best(values.value, self._scale(arcs, values), arcs.start)])
-        return np.concatenate(found)
+        return self.layers.best(nodes, self.horizon)
 
     def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        if self.is_deterministic:
+        if math.isinf(self.objective.inverse_temperature):
             return super().choose(nodes)
-        arcs, chance = self.probabilities(nodes)
-        possible = np.flatnonzero(chance)
-        return arcs.owner[possible], arcs.place[possible], chance[possible]
-
-    def probabilities(self, nodes: Ids) -> tuple[Arcs, Array]:
-        """All arcs of `nodes` and the probability (m,) of taking each."""
         arcs, values = self.action_values(nodes, every_terminal=self.objective.terminal_rewards)
-        if self.is_deterministic:
-            chance = np.zeros(len(arcs.node))
-            chance[first_best(values.value, self._scale(arcs, values), arcs.start)] = 1.0
-            return arcs, chance
         best = np.maximum.reduceat(values.value, arcs.start)
         with np.errstate(over="ignore"):
             chance = np.exp(self.objective.inverse_temperature * (values.value - best[arcs.owner]))
-        return arcs, chance / np.add.reduceat(chance, arcs.start)[arcs.owner]
+        chance /= np.add.reduceat(chance, arcs.start)[arcs.owner]
+        possible = np.flatnonzero(chance)
+        return arcs.owner[possible], arcs.place[possible], chance[possible]
 
     def action_values(self, nodes: Ids, *, every_terminal: bool = False) -> tuple[Arcs, ArcValues]:
         """The arcs of `nodes` with their values: of terminal actions the best one, or every one."""
         return self.layers.arcs(nodes, self.horizon, every_terminal=every_terminal)
 
     def value(self, nodes: Ids) -> Array:
-        """The value (n,) of the plan of `horizon` actions."""
+        """The value (n,) at `nodes`, by default that of the plan of `horizon` actions."""
         return self.layers.value(nodes, self.horizon)
 
-    def node_value(self, node: int) -> float:
-        return float(self.value(np.array([node]))[0])
+    def node(self, situation: Situation) -> int:
+        """The node of an observable state and beliefs."""
+        beliefs = tuple(belief[None, :] for belief in situation.beliefs)
+        return int(self.graph.nodes([situation.observable], beliefs)[0])
 
     def terms(self, node: int) -> ActionValues:
+        """The value of each action at `node` in its terms: non-terminal actions first, otherwise in order."""
         nodes = np.array([node])
         arcs, values = self.action_values(nodes, every_terminal=True)
         counts, rows = self.objective.terminal_rewards, []
@@ -122,15 +117,12 @@ class LookaheadOnGraph(DecidedPlaces):
         rounding = float(self.layers.utility.rounding(self.graph, nodes)[0])
         return ActionValues(tuple(rows), LOOKAHEAD, rounding)
 
-    def _scale(self, arcs: Arcs, values: ArcValues) -> Array:
-        """What ties are measured by: information is a difference of entropies and rounded like them."""
-        utility, nodes = self.layers.utility, arcs.node[arcs.start]
-        rounding = utility.rounding(self.graph, nodes)[arcs.owner]
-        return values.absolute + (rounding if utility.rates_terminal else np.where(arcs.is_terminal, 0.0, rounding))
 
+class LookaheadPolicy(Policy):
+    """Receding-horizon look-ahead over `horizon` actions for `objective`.
 
-class LookaheadPolicy(GraphPolicy):
-    """Receding-horizon look-ahead over `horizon` actions. leaf: the value after these; by default the problem's."""
+    leaf: the value after these; by default the problem's. value_kind: of what `value` returns.
+    """
 
     def __init__(
         self,
@@ -141,11 +133,45 @@ class LookaheadPolicy(GraphPolicy):
         leaf: Leaf | None = None,
         value_kind: str = LOOKAHEAD,
     ) -> None:
-        super().__init__(problem, objective, value_kind=value_kind)
-        self.horizon, self.leaf = horizon, leaf
+        self.problem, self.objective, self.horizon, self.leaf = problem, objective, horizon, leaf
+        self.value_kind = value_kind
+        self._plan: LookaheadOnGraph | None = None
 
     def plan_on(self, graph: BeliefGraph) -> LookaheadOnGraph:
+        """The plan on `graph`, which is one of the policy's problem."""
         return LookaheadOnGraph(graph, self.objective, self.horizon, leaf=self.leaf)
 
+    def plan_at(self, belief: BeliefLike) -> tuple[LookaheadOnGraph, int]:
+        """The plan on the policy's own graph, and the node of `belief` there."""
+        if self._plan is None or self._plan.graph.size > MOST_NODES:
+            self._plan = self.plan_on(BeliefGraph(self.problem, budget=Budget(memory=MEMORY)))
+        return self._plan, self._plan.node(self.belief(belief).situation)
+
+    def on(self, graph: BeliefGraph) -> PolicyOnGraph:
+        return self.plan_on(graph) if is_same(graph.problem, self.problem) else super().on(graph)
+
+    def action(self, belief: BeliefLike) -> str:
+        plan, node = self.plan_at(belief)
+        return plan.graph.action(node, int(plan.places(np.array([node]))[0])).name
+
+    def probabilities(self, belief: BeliefLike) -> dict[str, float]:
+        """Of the softmax over action values; with infinite inverse temperature 1 for the action taken."""
+        plan, node = self.plan_at(belief)
+        _, places, chances = plan.choose(np.array([node]))
+        names = plan.graph.table.names(int(plan.graph.observable[node]))
+        taken = {names[place]: chance for place, chance in zip(places.tolist(), chances.tolist(), strict=True)}
+        return dict.fromkeys(names, 0.0) | taken
+
+    def action_values(self, belief: BeliefLike) -> ActionValues:
+        plan, node = self.plan_at(belief)
+        return plan.terms(node)
+
+    def value(self, belief: BeliefLike) -> float:
+        plan, node = self.plan_at(belief)
+        return float(plan.value(np.array([node]))[0])
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_plan": None}
+
     def __repr__(self) -> str:
-        return f"LookaheadPolicy({self.problem.spec or self.problem.name}, horizon={self.horizon})"
+        return f"{type(self).__name__}({self.problem.spec or self.problem.name}, horizon={self.horizon})"

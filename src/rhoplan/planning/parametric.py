@@ -16,6 +16,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from rhoplan.belief_math.information import per_nat
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import extend, spans
 from rhoplan.graph.ties import RELATIVE_TOLERANCE, first_best
@@ -55,14 +56,15 @@ class _Lines:
 
 
 class ParametricLookahead(BackwardInduction):
-    """Look-ahead over `horizon` actions on `graph` for all weights per nat from `low` to `high`.
+    """Look-ahead over `horizon` actions on `graph` for all weights per `unit` of information from `low` to `high`.
 
     Discount 1, best terminal actions as leaves: that is right for problems where one observes, then commits.
     """
 
-    def __init__(self, graph: BeliefGraph, horizon: int, *, low: float, high: float) -> None:
+    def __init__(self, graph: BeliefGraph, horizon: int, *, low: float, high: float, unit: str = "nats") -> None:
         super().__init__(graph)
-        self.horizon, self.low, self.high = horizon, low, high
+        self.horizon, self.low, self.high, self.unit = horizon, low, high, unit
+        self._utility = Information(per_nat(1.0, unit))
         self._numbers, self._used = np.empty((0, 3)), 0
         self._choices: dict[int, tuple[Array, Ids]] = {}
 
@@ -71,7 +73,7 @@ class ParametricLookahead(BackwardInduction):
         fresh = np.array([node for node in nodes.tolist() if node not in self._choices], dtype=np.int64)
         if fresh.size:
             self.compute(fresh, self.horizon)
-            information = Information(1.0).rounding(self.graph, fresh)
+            information = self._utility.rounding(self.graph, fresh)
             arcs, lines = self._arc_lines(fresh, self.horizon)
             owner = arcs.owner[lines.group]
             ends = np.searchsorted(owner, np.arange(len(fresh) + 1))
@@ -80,13 +82,6 @@ class ParametricLookahead(BackwardInduction):
                 changes, chosen = self._decide(mine, float(information[place]))
                 self._choices[node] = changes, arcs.place[chosen]
         return [self._choices[node] for node in nodes.tolist()]
-
-    def values(self, nodes: Ids, weight: float) -> Array:
-        """The value (n,) of the plan of `horizon` actions at `weight`."""
-        self.compute(nodes, self.horizon)
-        first, count = self._lines(nodes, self.horizon)
-        slope, intercept, _ = self._numbers[spans(first, count)].T
-        return np.maximum.reduceat(intercept + weight * slope, np.cumsum(count) - count)
 
     def _decide(self, lines: _Lines, information: float) -> tuple[Array, Ids]:
         """Weights at which the choice of one node changes, and the chosen arcs. lines: of all its arcs.
@@ -140,11 +135,6 @@ class ParametricLookahead(BackwardInduction):
         extend(self, before, self._used, _numbers=lines.numbers.T)
         return (before + np.cumsum(count) - count).astype(float), count.astype(float)
 
-    def _lines(self, nodes: Ids, depth: int) -> tuple[Ids, Ids]:
-        """Where the lines of `nodes` begin, and how many there are."""
-        first, count = self.layer(depth)
-        return first[nodes].astype(np.int64), count[nodes].astype(np.int64)
-
     def _arc_lines(self, nodes: Ids, depth: int) -> tuple[Arcs, _Lines]:
         """The arcs of `nodes` and the lines of each: sums over its branches of the envelopes of children."""
         graph, arcs = self.graph, self.graph.arcs(nodes)
@@ -152,7 +142,7 @@ class ParametricLookahead(BackwardInduction):
         owner, child = np.repeat(np.arange(len(arcs.node)), arcs.width), graph.child[branches].astype(np.int64)
         probability, on = graph.probability[branches], child >= 0
         owner, child, probability = owner[on], child[on], probability[on]
-        first, count = self._lines(child, depth - 1)
+        first, count = (numbers[child].astype(np.int64) for numbers in self.layer(depth - 1))
         # Each arc begins with the sum of its branches' first lines and changes at each of their breakpoints.
         later, part = spans(first + 1, count - 1), np.repeat(np.arange(len(child)), count - 1)
         changes = (self._numbers[later] - self._numbers[later - 1]).T
@@ -164,7 +154,7 @@ class ParametricLookahead(BackwardInduction):
         # Sums along rows of a table, arc by arc: one running sum over all would lose digits.
         table = np.zeros((3, len(arcs.node), int(pieces.max())))
         starts = probability * self._numbers[first].T
-        own = arcs.information, arcs.reward, arcs.absolute
+        own = self._utility.values(graph, arcs), arcs.reward, arcs.absolute
         for row, immediate, lines in zip(table, own, starts, strict=True):
             row[:, 0] = immediate + np.bincount(owner, lines, minlength=len(arcs.node))
         table[:, group[place > 0], place[place > 0]] = (probability[part] * changes)[:, order]
@@ -198,7 +188,7 @@ def _upper_envelope(lines: _Lines, low: float, high: float) -> _Lines:
 
 
 class PolicyAtWeight(DecidedPlaces):
-    """The policy of `lookahead` for weights just above `weight` (per nat), as `policy.PolicyOnGraph`."""
+    """The policy of `lookahead` for weights just above `weight`, as `policy.PolicyOnGraph`."""
 
     def __init__(self, lookahead: ParametricLookahead, weight: float) -> None:
         self.lookahead, self.graph, self.weight = lookahead, lookahead.graph, weight

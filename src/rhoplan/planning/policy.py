@@ -36,6 +36,9 @@ BeliefLike: TypeAlias = Any
 Seed: TypeAlias = tuple[int, ...]
 """Whole numbers that determine the random numbers of one decision."""
 
+LOOKAHEAD, LOWER_BOUND = "lookahead", "lower bound"
+"""Kinds of values: of a plan of H steps; a lower bound on the value of following the policy."""
+
 COLUMNS = ("action", "reward", "information", "weighted_information", "continuation", "value")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,10 +12,9 @@ import numpy as np
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.ties import RELATIVE_TOLERANCE
 from rhoplan.model.pomdp import POMDP, Array, Ids
-from rhoplan.planning.graph_policy import LOWER_BOUND, GraphPolicy
-from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
 from rhoplan.planning.objective import Objective
-from rhoplan.planning.policy import ActionValues, BeliefLike, Seed, ValueTerms
+from rhoplan.planning.policy import LOWER_BOUND, ActionValues, BeliefLike
 
 if TYPE_CHECKING:
     from rhoplan.planning.many import ManySolution
@@ -25,26 +24,18 @@ USUAL_WORK = 250_000
 """Beliefs that a decision without a time limit visits: some tenths of a second, and the same on every machine."""
 
 
-class RunOnceOnGraph:
-    """A search from each node, whose result is kept. The plan of one search would be poor at nodes it rarely reaches.
+class RunOnceOnGraph(LookaheadOnGraph):
+    """Look-ahead of one action, continued by a search from each node, whose result is kept.
 
-    seconds: of a search; None is `USUAL_WORK`. memory: bytes that one search may take.
+    The plan of one search would be poor at nodes that it rarely reaches. seconds: of a search; None is `USUAL_WORK`.
+    memory: bytes that one search may take.
     """
 
     def __init__(self, graph: BeliefGraph, objective: Objective, *, seconds: float | None, memory: float) -> None:
-        self.graph, self.objective, self.seconds, self.memory = graph, objective, seconds, memory
-        self._one_step = LookaheadOnGraph(graph, objective, 1)
+        super().__init__(graph, objective, 1)
+        self.seconds, self.memory = seconds, memory
         self._found: dict[tuple[int, bool], ManySolution] = {}
         self._latest: tuple[int, Search] | None = None
-
-    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
-
-    def places(self, nodes: Ids) -> Ids:
-        places = [self._place(node, self.solution(node, until_proven=True).first) for node in nodes.tolist()]
-        ends = np.array(places, dtype=np.int64) < self.graph.table.terminal_count[self.graph.observable[nodes]]
-        result: Ids = np.where(ends, self.graph.stop_place[nodes], places)
-        return result
 
     def solution(self, node: int, *, until_proven: bool = False) -> ManySolution:
         """The result of a search at `node`. until_proven: end when the first action is proven.
@@ -61,22 +52,30 @@ class RunOnceOnGraph:
 
     def terms(self, node: int) -> ActionValues:
         """Lower bounds: there is a plan that reaches them."""
-        bounds, immediate = self.solution(node).actions, self._one_step.terms(node)
-        rows = []
-        for row in immediate.rows:
-            later = row.continuation
-            if self._place(node, row.action) >= self.graph.table.terminal_count[self.graph.observable[node]]:
-                later = bounds[row.action][0] - row.reward - row.weighted_information
-            rows.append(
-                ValueTerms(row.action, row.reward, row.information, row.weighted_information, later, row.absolute)
-            )
+        bounds, immediate = self.solution(node).actions, super().terms(node)
+        rows = [
+            row if self._is_terminal(node, row.action)
+            else replace(row, continuation=bounds[row.action][0] - row.reward - row.weighted_information)
+            for row in immediate.rows
+        ]  # fmt: skip
         return ActionValues(tuple(rows), LOWER_BOUND, immediate.rounding)
 
-    def node_value(self, node: int) -> float:
-        return float(self.solution(node).lower)
+    def value(self, nodes: Ids) -> Array:
+        return np.array([self.solution(node).lower for node in nodes.tolist()])
+
+    def _decide(self, nodes: Ids) -> Ids:
+        places = []
+        for node in nodes.tolist():
+            first = self.solution(node, until_proven=True).first
+            is_terminal = self._is_terminal(node, first)
+            places.append(self.graph.stop_place[node] if is_terminal else self._place(node, first))
+        return np.array(places, dtype=np.int64)
 
     def _place(self, node: int, name: str) -> int:
         return self.graph.table.names(int(self.graph.observable[node])).index(name)
+
+    def _is_terminal(self, node: int, name: str) -> bool:
+        return self.graph.action(node, self._place(node, name)).ends_episode
 
     def _run(self, node: int, *, until_proven: bool) -> ManySolution:
         if self._latest is None or self._latest[0] != node:
@@ -100,11 +99,11 @@ class RunOnceOnGraph:
         )  # fmt: skip
 
 
-class RunOncePolicy(GraphPolicy):
+class RunOncePolicy(LookaheadPolicy):
     """The first action of the best plan that a search at each belief finds; see `RunOnceOnGraph`."""
 
     def __init__(self, problem: POMDP, objective: Objective, *, seconds: float | None, memory: float) -> None:
-        super().__init__(problem, objective, value_kind=LOWER_BOUND)
+        super().__init__(problem, objective, 1, value_kind=LOWER_BOUND)
         self.seconds, self.memory = seconds, memory
 
     def plan_on(self, graph: BeliefGraph) -> RunOnceOnGraph:
@@ -116,10 +115,7 @@ class RunOncePolicy(GraphPolicy):
     def proven(self, belief: BeliefLike) -> str | None:
         return self._solution(belief).proven
 
-    def __repr__(self) -> str:
-        return f"RunOncePolicy({self.problem.spec or self.problem.name})"
-
     def _solution(self, belief: BeliefLike) -> ManySolution:
-        plan, node = self._at(belief)
+        plan, node = self.plan_at(belief)
         assert isinstance(plan, RunOnceOnGraph)
         return plan.solution(node)

@@ -295,11 +295,9 @@ def _note_first_look(problem: POMDP, save: Path, discount: float) -> None:
 def _score(policy: object) -> Score | None:
     """What following `policy` earns; None where somebody does not want to wait for it."""
     from rhoplan.evaluation.plan_score import score_solved
-    from rhoplan.planning.certified.errand_policy import ErrandPolicy
-    from rhoplan.planning.certified.lattice.policy import GridPolicy
-    from rhoplan.planning.certified.solved import SolvedPolicy
+    from rhoplan.planning.asked import BoundedPolicy
 
-    assert isinstance(policy, SolvedPolicy | GridPolicy | ErrandPolicy)
+    assert isinstance(policy, BoundedPolicy)
     try:
         return score_solved(policy)
     except KeyboardInterrupt:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,12 +11,11 @@ import numpy as np
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
+from rhoplan.model.pomdp import POMDP, Leaf
 from rhoplan.model.situation import Situation
-from rhoplan.planning.graph_policy import GraphPolicy
-from rhoplan.planning.lookahead import LookaheadOnGraph
+from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
 from rhoplan.planning.objective import Objective
-from rhoplan.planning.policy import ActionValues, Seed
+from rhoplan.planning.policy import BeliefLike, Policy
 from rhoplan.planning.routing.full_information import full_information_leaf
 from rhoplan.planning.routing.tour_value import TourValue
 
@@ -59,12 +57,12 @@ def deepen(
     limits = settings or DeepeningSettings()
     deadline = time.perf_counter() + seconds
     graph = BeliefGraph(problem, budget=Budget(nodes=limits.nodes))
-    nodes = graph.nodes([situation.observable], tuple(belief[None, :] for belief in situation.beliefs))
     found, before = LookaheadOnGraph(graph, objective, 0, leaf=leaf), 0
+    node = found.node(situation)
     for depth in range(1, limits.depth + 1):
         begin = time.perf_counter()
         try:
-            found.layers.arcs(nodes, depth)
+            found.layers.arcs(np.array([node]), depth)
         except LimitError:
             break
         now = time.perf_counter()
@@ -74,46 +72,20 @@ def deepen(
             break
     if not found.horizon:
         raise LimitError(f"'{problem.name}' needs more than {limits.nodes:,} nodes for one action ahead")
-    return found, int(nodes[0])
+    return found, node
 
 
-class DeepeningPolicy(GraphPolicy):
-    """Look-ahead that goes as deep at each belief as `seconds` allow."""
+class DeepeningPolicy(LookaheadPolicy):
+    """Look-ahead that goes as deep at each belief as `seconds` allow. The objective must take the best action."""
 
     is_timed = True
+    on = Policy.on
 
     def __init__(self, problem: POMDP, objective: Objective, *, leaf: Leaf | None, seconds: float) -> None:
-        super().__init__(problem, objective)
-        self.leaf, self.seconds = leaf, seconds
+        super().__init__(problem, objective, 1, leaf=leaf)
+        self.seconds = seconds
 
-    def plan_on(self, graph: BeliefGraph) -> DeepeningOnGraph:
-        return DeepeningOnGraph(self, graph)
-
-
-class DeepeningOnGraph:
-    """`policy` at the nodes of `graph`: a look-ahead of its own for each node."""
-
-    def __init__(self, policy: DeepeningPolicy, graph: BeliefGraph) -> None:
-        self.graph, self._policy = graph, policy
-
-    def choose(self, nodes: Ids, seeds: Sequence[Seed] = ()) -> tuple[Ids, Ids, Array]:
-        return np.arange(len(nodes)), self.places(nodes), np.ones(len(nodes))
-
-    def places(self, nodes: Ids) -> Ids:
-        found = map(self._deepened, nodes.tolist())
-        return np.array([int(plan.places(np.array([root]))[0]) for plan, root in found], dtype=np.int64)
-
-    def terms(self, node: int) -> ActionValues:
-        plan, root = self._deepened(node)
-        return plan.terms(root)
-
-    def node_value(self, node: int) -> float:
-        plan, root = self._deepened(node)
-        return plan.node_value(root)
-
-    def _deepened(self, node: int) -> tuple[LookaheadOnGraph, int]:
-        policy = self._policy
-        return deepen(
-            self.graph.problem, self.graph.situation(node), objective=policy.objective, leaf=policy.leaf,
-            seconds=policy.seconds,
-        )  # fmt: skip
+    def plan_at(self, belief: BeliefLike) -> tuple[LookaheadOnGraph, int]:
+        """A look-ahead of its own for each belief."""
+        situation = self.belief(belief).situation
+        return deepen(self.problem, situation, objective=self.objective, leaf=self.leaf, seconds=self.seconds)

@@ -21,7 +21,6 @@ from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.graph.row_index import grown
-from rhoplan.graph.ties import first_best
 from rhoplan.model.pomdp import POMDP, Array, Ids, Observable
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.routing.settings import SETTINGS, RoutingSettings
@@ -69,10 +68,7 @@ class TaskValues:
     def _places(self, nodes: Ids, tests: int) -> Ids:
         if tests == 0:
             return self.graph.stop_place[nodes].astype(np.int64)
-        arcs, values = self._layers.arcs(nodes, tests)
-        size = values.absolute + self._layers.utility.rounding(self.graph, nodes)[arcs.owner]
-        result: Ids = arcs.place[first_best(values.value, size, arcs.start)]
-        return result
+        return self._layers.best(nodes, tests)
 
     def _fades(self, nodes: Ids, tests: int) -> Array:
         """What a reward right after the task counts for (n,), with so many tests left."""
