@@ -9,6 +9,7 @@ Tests import public names from rhoplan itself.
 from __future__ import annotations
 
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,6 @@ NAMES = {
     "WorkerJob": "rhoplan.app.serve.worker:Job",
     "draw_outcome": "rhoplan.belief_math.sampling:draw_outcome",
     "draw_state": "rhoplan.belief_math.sampling:draw_state",
-    "outcome_for": "rhoplan.belief_math.sampling:outcome_for",
-    "outcome_order": "rhoplan.belief_math.sampling:outcome_order",
     "coupling": "rhoplan.belief_math.information:coupling",
     "entropy": "rhoplan.belief_math.information:entropy",
     "information": "rhoplan.belief_math.information:information",
@@ -304,6 +303,11 @@ def import_line(name: str) -> str:
     """The statement that imports the name, for code that runs in another process."""
     module, _, attribute = NAMES[name].partition(":")
     return f"from {module} import {attribute} as {name}" if attribute else f"import {module} as {name}"
+
+
+def outcome_for(u: float, row: Any) -> int:
+    """The observation that the random number `u` selects, given its probabilities `row`."""
+    return int(__getattr__("draw_outcome")(SimpleNamespace(random=lambda: u), row))
 
 
 def lookahead_value(

@@ -23,7 +23,6 @@ from bridge import (
     make_agent,
     observe,
     outcome_for,
-    outcome_order,
     path_of,
     register_environments,
     simulate_episodes,
@@ -272,18 +271,6 @@ def test_the_right_label_comes_if_u_is_below_the_accuracy(accuracy: float) -> No
     for u in [*edges, *np.random.default_rng(3).random(500)]:
         for label in (0, 1):
             assert (outcome_for(u, rows[label]) == label) == (u < accuracy)
-
-
-def test_the_table_of_outcomes_says_what_single_draws_say() -> None:
-    rng = np.random.default_rng(11)
-    likelihood = rng.dirichlet(np.ones(4), size=6) * (rng.random((6, 4)) < 0.7)
-    likelihood[:, 0] += 1 - likelihood.sum(axis=1)
-    order, cumulative = outcome_order(likelihood)
-    assert np.all(np.diff(np.take_along_axis(likelihood, order, axis=1)) <= 0)
-    for u in [0.0, *rng.random(300), np.nextafter(1.0, 0.0)]:
-        chosen = order[np.arange(6), (cumulative <= u).sum(axis=1)]
-        assert list(chosen) == [outcome_for(u, row) for row in likelihood]
-        assert np.all(likelihood[np.arange(6), chosen] > 0)
 
 
 def test_equal_outcomes_keep_their_order_and_certain_ones_draw_nothing() -> None:

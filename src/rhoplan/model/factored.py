@@ -22,7 +22,7 @@ import numpy as np
 
 from rhoplan.belief_math.transitions import (
     Transition,
-    entries,
+    entries_of_rows,
     from_entries,
     given_observation,
     has_observation_axis,
@@ -301,14 +301,9 @@ def _changes(block: _Block, parts: list[tuple[LocalModel, int]]) -> Changes:
     for part, outcome in parts:
         assert part.change is not None
         inside, offset = block.place(part.factors)
-        _, rows, columns, values = entries(given_observation(part.change, outcome), 1)
-        starts = np.searchsorted(rows, np.arange(len(offset) + 1))
-        here = inside[after]
-        counts = np.diff(starts)[here]
-        way = np.repeat(np.arange(len(after)), counts)
-        entry = np.arange(len(way)) - np.repeat(np.cumsum(counts) - counts, counts) + starts[here[way]]
-        before, chance = before[way], chance[way] * values[entry]
-        after = after[way] + offset[columns[entry]] - offset[rows[entry]]
+        way, column, value = entries_of_rows(given_observation(part.change, outcome), inside[after])
+        before, chance = before[way], chance[way] * value
+        after = after[way] + offset[column] - offset[inside[after[way]]]
     if len(parts) > 1:  # as for likelihoods
         chance = chance / np.bincount(before, weights=chance, minlength=block.states)[before]
     return before, after, chance
