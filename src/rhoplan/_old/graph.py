@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -306,11 +307,19 @@ class Graph:
     def _rows(self, nodes: Ids) -> Keys:
         return self._held[nodes].view(np.uint64)
 
+    @cached_property
+    def gains_by_state(self) -> Array | None:
+        """The largest reward (S,) of a terminal action in each state, at least 0; None unless it is known everywhere."""
+        if not self.problem.observes_then_commits:
+            return None
+        best: Array = np.maximum(np.max([commit.reward for commit in self.problem.commits], axis=0), 0.0)
+        return best
+
     def _set_stops(self, nodes: Ids) -> None:
         self.stop_reward = grown(self.stop_reward, self.size, -np.inf)
         self.stop_action = grown(self.stop_action, self.size, -1)
         # Where the hidden state may change, or what can be had depends on the place, no belief bounds what is to come.
-        per_state = self.problem.gains
+        per_state = self.gains_by_state
         self.gains = grown(self.gains, self.size, self.problem.reward_scale if per_state is None else 0.0)
         step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
         for start in range(0, len(nodes), step):

@@ -194,17 +194,6 @@ class POMDP:
         time: Ids = np.maximum(np.asarray(steps) - self.looks_first, 0)
         return time
 
-    @cached_property
-    def gains(self) -> Array | None:
-        """The largest reward (S,) of a terminal action in each state, at least 0; None unless it is known everywhere.
-
-        Menus that define `gains` know it.
-        """
-        if hasattr(self.menu, "gains") or not self.observes_then_commits:
-            return getattr(self.menu, "gains", None)
-        best: Array = np.maximum(np.max([commit.reward for commit in self.commits], axis=0), 0.0)
-        return best
-
     def __getstate__(self) -> dict[str, Any]:
         """Without what planners attach to the problem, which has a leading underscore."""
         return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
