@@ -169,7 +169,7 @@ NAMES = {
     "largest_payment": "rhoplan.model.horizon:largest_payment",
     "as_dense": "rhoplan.belief_math.transitions:dense",
     "WIDTH": "rhoplan.io.accuracy:WIDTH",
-    "Grouped": "rhoplan.model.diagnostic:Grouped",
+    "partitioned": "rhoplan.model.diagnostic:partitioned",
     "check_errands": "rhoplan.planning.certified.errand_check:check_errands",
     "ErrandPolicy": "rhoplan.planning.certified.errand_policy:ErrandPolicy",
     "decomposes": "rhoplan.planning.certified.errands:decomposes",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Grouped, initial, named_beliefs, observe_all
+from bridge import initial, named_beliefs, observe_all
 from rhoplan import POMDP, Factor, ProblemError
 
 PRIOR = np.array([0.9, 0.07, 0.03])
@@ -28,7 +28,7 @@ def test_a_subtype_is_a_state_named_after_its_diagnosis() -> None:
     problem = heart()
     assert problem.states == ("healthy", "disease (typical)", "disease (silent)")
     assert problem.diagnoses == ("healthy", "disease")
-    assert Grouped.of(problem.factors[0]).subtypes == {"disease": ("typical", "silent")}
+    assert problem.factors[0].subtypes == {"disease": ("typical", "silent")}
 
 
 def test_people_are_told_the_chance_of_the_diagnosis() -> None:

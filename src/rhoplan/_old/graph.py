@@ -309,7 +309,7 @@ class Graph:
 
     @cached_property
     def gains_by_state(self) -> Array | None:
-        """The largest reward (S,) of a terminal action in each state, at least 0; None unless it is known everywhere."""
+        """The largest reward (S,) of a terminal action in each state, at least 0; None if not known everywhere."""
         if not self.problem.observes_then_commits:
             return None
         best: Array = np.maximum(np.max([commit.reward for commit in self.problem.commits], axis=0), 0.0)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -94,6 +95,26 @@ class Factor:
         """The position (S,) of each state's diagnosis in `diagnoses`."""
         place = {name: number for number, name in enumerate(self.diagnoses)}
         return np.array([place[name] for name in self.diagnosis_of or self.states], dtype=np.int64)
+
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """The positions of the states of each diagnosis, which are side by side."""
+        starts = np.searchsorted(self.groups, np.arange(len(self.diagnoses) + 1)).tolist()
+        return {name: slice(*ends) for name, ends in zip(self.diagnoses, pairwise(starts), strict=True)}
+
+    @cached_property
+    def subtypes(self) -> dict[str, tuple[str, ...]]:
+        """The names of the subtypes of each diagnosis that has some."""
+        found = {
+            name: tuple(filter(None, [subtype(state, name) for state in self.states[held]]))
+            for name, held in self.places.items()
+        }
+        return {name: names for name, names in found.items() if names}
+
+    def unfold(self, rows: Array) -> Array:
+        """Rows (S, ...) by state, given one (D, ...) for each diagnosis that holds for all of its subtypes."""
+        unfolded: Array = rows[self.groups]
+        return unfolded
 
     def fold(self, chances: Array) -> Array:
         """Probabilities (..., D) of diagnoses, given those (..., S) of states."""
