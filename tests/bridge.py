@@ -161,7 +161,7 @@ NAMES = {
     "MOST_OUTCOMES": "rhoplan.model.diagnostic:MOST_OUTCOMES",
     "Array": "rhoplan.model.pomdp:Array",
     "FixedMenu": "rhoplan.model.pomdp:FixedMenu",
-    "Tally": "rhoplan.model.tally:Tally",
+    "EventCount": "rhoplan.model.records:EventCount",
     "Observable": "rhoplan.model.pomdp:Observable",
     "cut_off_worth": "rhoplan.model.horizon:cut_off_worth",
     "has_commits": "rhoplan.model.horizon:has_commits",

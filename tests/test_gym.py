@@ -524,7 +524,9 @@ def test_too_many_visible_states_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (observable + 1,)),)
 
     endless = POMDP("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
-    with pytest.raises(ValueError, match=r"'endless' has more than 1,000 visible states.*not tuples of whole numbers"):
+    with pytest.raises(
+        ValueError, match=r"'endless' has more than 1,000 observable states.*not tuples of whole numbers"
+    ):
         ProblemEnv(endless)
 
 
@@ -586,5 +588,7 @@ def test_an_action_that_exploring_missed_is_told(monkeypatch: pytest.MonkeyPatch
     turns = [dial for dial in range(3) for _ in range(9)]
     for dial in turns[:-1]:
         env.step(dial)
-    with pytest.raises(RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 visible states"):
+    with pytest.raises(
+        RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 observable states"
+    ):
         env.step(turns[-1])

@@ -255,7 +255,7 @@ def going(*parts: LocalModel) -> FactoredAction:
             going(LocalModel(("a",), change=FLAT), LocalModel(("a", "b"), change=np.eye(4))), {},
         ),
         ("may pay by the state after it only", going(LocalModel(("a",), np.zeros((1, 2, 2)))), {}),
-        ("must lead to one visible state", FactoredAction("go", (HERE, HERE)), {}),
+        ("must lead to one observable state", FactoredAction("go", (HERE, HERE)), {}),
         ("joint priors must have every factor once", look("look", "a"),
          {"joint": [JointPrior(("a", "b"), np.full(4, 0.25)), JointPrior(("b",), np.full(2, 0.5))]}),
         ("joint prior of a, b must have the shape", look("look", "a"),

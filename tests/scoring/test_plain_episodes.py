@@ -16,9 +16,9 @@ import pytest
 import rhoplan
 from bridge import (
     Array,
+    EventCount,
     Observable,
     RolloutSettings,
-    Tally,
     draw_state,
     in_names_of,
     initial,
@@ -71,8 +71,8 @@ def yard(accuracy: float, *, turned: bool = False) -> POMDP:
         Factor("lamp", ("on", "off")[way], np.array([0.5, 0.5])),
     )
     tallies = {
-        "looks": Tally(("look",)), "odd": Tally((), (), ("odd", "badly")), "bad": Tally(("sell",), ("broken",)),
-        "shown": Tally(("test",), ("on", "whole")), "success": Tally(("commit",), ("whole",)),
+        "looks": EventCount(("look",)), "odd": EventCount((), (), ("odd", "badly")), "bad": EventCount(("sell",), ("broken",)),
+        "shown": EventCount(("test",), ("on", "whole")), "success": EventCount(("commit",), ("whole",)),
     }  # fmt: skip
     return POMDP("yard", factors, "yard", menus.__getitem__, horizon=3, discount=0.9, tallies=tallies)
 

@@ -13,12 +13,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from rhoplan.agents.fitting import chosen
+from rhoplan.agents.fitting import COSTS, fitting
 from rhoplan.agents.planners import BuiltInPlanner, FollowRule, PlannedPolicy, field_names
 from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, checked, unlike, unused
 from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, expect
+from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import BeliefUtility, Objective
 from rhoplan.planning.planner import Planner
@@ -225,7 +226,8 @@ def _listed(name: str, problem: POMDP, objective: Objective, price: float, given
     if kind.one_step and "horizon" in field_names(planner):
         planner = replace(planner, horizon=1)  # type: ignore[type-var]
     if "planner" not in given:
-        fit = chosen(problem, planner, objective)
+        repeats = len(problem.factors[0].states) <= FEW_STATES
+        fit = next(fitting(problem, planner, objective, work=COSTS.quick, repeats=repeats))
         planner, notes = fit.planner, [*notes, *filter(None, [fit.words])]
     return BoundAgent(name, objective=objective, planner=planner, near=given["near"], notes=tuple(notes))
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from rhoplan.agents.planners import Lookahead, RunOnce
 from rhoplan.errors import AgentError, MissingExtra
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
@@ -107,13 +106,6 @@ def size_of(problem: POMDP, horizon: int, done: Done | None = None, *, repeats: 
     return Size(menus, nodes, len(menu.tests), outcomes, len(problem.states))
 
 
-def chosen(problem: POMDP, planner: Planner, objective: Objective) -> Fit:
-    """`planner`, or what replaces it because exact look-ahead in a diagnostic `problem` is not quick."""
-    if not isinstance(planner, Lookahead) or problem.listed is None:
-        return Fit(planner)
-    return next(fitting(problem, planner, objective, work=COSTS.quick, repeats=len(problem.states) <= FEW_STATES))
-
-
 def fitting(
     problem: POMDP,
     planner: Planner,
@@ -124,12 +116,12 @@ def fitting(
     work: float = math.inf,
     repeats: bool = False,
 ) -> Iterator[Fit]:
-    """Planners to try in turn in a diagnostic `problem`: `planner` first if it is within `memory` and `work`.
+    """Planners to try in turn: `planner` first, if it is within `memory` and `work`.
 
-    repeats: see `size_of`.
+    Only exact look-ahead in a diagnostic `problem` is replaced. repeats: see `size_of`.
     """
     search_memory = COSTS.search_share * memory
-    if not isinstance(planner, Lookahead):
+    if not isinstance(planner, Lookahead) or problem.listed is None:
         yield Fit(replace(planner, memory=search_memory) if isinstance(planner, RunOnce) else planner)
         return
     size, asked = size_of(problem, planner.depth, done, repeats=repeats), f"looking {planner.depth} ahead exactly needs"

@@ -17,7 +17,7 @@ from rhoplan.evaluation.occupancy import Layer
 from rhoplan.graph.action_table import ActionTable, TerminalActions
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 
 Criterion: TypeAlias = Callable[[Layer], Array]
 
@@ -64,7 +64,7 @@ def discounted(criterion: Criterion, world: BeliefGraph) -> Criterion:
 class Counted:
     """How often `tally` counts: by actions, hidden states and outcomes. Called with a layer, expected numbers (m,)."""
 
-    def __init__(self, tally: Tally, world: BeliefGraph) -> None:
+    def __init__(self, tally: EventCount, world: BeliefGraph) -> None:
         self._tally, self._world = tally, world
         self._counts: dict[int, Array] = {}
 
@@ -88,6 +88,6 @@ class Counted:
         for number in np.unique(actions).tolist():
             if number not in self._counts:
                 action = self._world.table.actions[number]
-                self._counts[number] = self._tally.counts(action, self._world.problem.factors[action.factor].states)
+                self._counts[number] = self._tally.indicator(action, self._world.problem.factors[action.factor].states)
             if self._counts[number].any():
                 yield number, np.flatnonzero(actions == number), self._counts[number]

@@ -380,7 +380,7 @@ def check_parts(
         changed = [part.factors for part in action.parts if part.change is not None]
         _check_once(f"changes of '{action.name}'", changed, sizes, field)
         count, found = len(action.outcomes), len(action.leads_to)
-        rule = f"'{action.name}' must lead to one visible state, or to one for each of its {count} outcomes"
+        rule = f"'{action.name}' must lead to one observable state, or to one for each of its {count} outcomes"
         message = f"{rule}; it leads to {found}"
         require(found in (1, count), message, (*field, "leads_to"), code="next-states-count")
 

@@ -22,6 +22,7 @@ from rhoplan.model.records import END as END
 from rhoplan.model.records import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from rhoplan.model.records import Action as Action
 from rhoplan.model.records import CachedMenu as CachedMenu
+from rhoplan.model.records import EventCount
 from rhoplan.model.records import Factor as Factor
 from rhoplan.model.records import FixedMenu as FixedMenu
 from rhoplan.model.records import Menu as Menu
@@ -30,7 +31,6 @@ from rhoplan.model.records import subtype as subtype
 
 if TYPE_CHECKING:
     from rhoplan.model.diagnostic import FlatMenu
-    from rhoplan.model.tally import Tally
 
 Rule: TypeAlias = Callable[..., str]
 """An agent that does not plan: problem, situation and weight to the name of an action."""
@@ -69,7 +69,7 @@ class POMDP:
     cap: int = 200
     note: str = ""
     spec: str = ""
-    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    tallies: Mapping[str, EventCount] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

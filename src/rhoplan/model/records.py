@@ -286,3 +286,22 @@ class FixedMenu:
 
 
 Menu: TypeAlias = Callable[[Observable], tuple[Action, ...]]
+
+
+@dataclass(frozen=True)
+class EventCount:
+    """An additive criterion: the number of steps with one of these actions, hidden states and observations.
+
+    actions: names or kinds. An empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def indicator(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an observation (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        return (named & rows[:, None] & columns).astype(float)

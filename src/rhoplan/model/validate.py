@@ -43,7 +43,7 @@ def check_problem(problem: POMDP, *, most: int = MOST_MENUS) -> None:
             _check_initial_observation(problem)
         sound: set[tuple[int, int, int]] = set()
         for observable, actions in problem.menus(most):
-            where = "" if observable == problem.start else f" in visible state {observable!r}"
+            where = "" if observable == problem.start else f" in observable state {observable!r}"
             check_names(f"actions of '{problem.name}'{where}", [action.name for action in actions], ("actions",))
             for action in actions:
                 _check_action(problem, action, where, sound)
@@ -160,7 +160,7 @@ def _check_action(problem: POMDP, action: Action, where: str, sound: set[tuple[i
     message = f"{name} must concern one of the {count} factors (numbered from 0); it says {action.factor}"
     require(0 <= action.factor < count, message, (*place, "factor"), code="unknown-factor")
     found = f"it has {outcomes} outcomes and leads to {len(action.leads_to)}"
-    message = f"{name} must lead to one visible state per outcome; {found}"
+    message = f"{name} must lead to one observable state per outcome; {found}"
     require(len(action.leads_to) == outcomes, message, (*place, "leads_to"), code="next-states-count")
     factor = problem.factors[action.factor]
     label = f"{action.kind} {name}"
