@@ -19,9 +19,7 @@ from bridge import (
     draw_outcome,
     draw_state,
     environment_id,
-    initial,
     make_agent,
-    observe,
     outcome_for,
     path_of,
     register_environments,
@@ -167,7 +165,7 @@ def test_beliefs_as_observations_are_those_of_the_problem(name: str) -> None:
     belief = env.problem.belief()
     for _ in range(10):
         assert observation in env.observation_space
-        assert observation.tolist() == pytest.approx(np.concatenate(belief.situation.beliefs).tolist())
+        assert observation.tolist() == pytest.approx(np.concatenate(belief.beliefs).tolist())
         action = env.action_space.sample(info["action_mask"])
         observation, _, terminated, _, info = env.step(action)
         if terminated:
@@ -319,7 +317,7 @@ def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> list[float]:
     decided: dict[object, str] = {}  # a situation that was met before is not planned for again
     for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
-        situation, total, terminated = initial(problem), 0.0, False
+        situation, total, terminated = problem.belief(), 0.0, False
         while not terminated:
             here = situation.observable, *(belief.tobytes() for belief in situation.beliefs)
             if here not in decided:
@@ -329,7 +327,7 @@ def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> list[float]:
             assert not truncated
             total += reward
             if not terminated:
-                situation = observe(problem, situation, choice, info["outcome"])
+                situation = situation.update(choice, info["outcome"])
         rewards.append(total)
     return rewards
 
@@ -588,7 +586,5 @@ def test_an_action_that_exploring_missed_is_told(monkeypatch: pytest.MonkeyPatch
     turns = [dial for dial in range(3) for _ in range(9)]
     for dial in turns[:-1]:
         env.step(dial)
-    with pytest.raises(
-        RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 observable states"
-    ):
+    with pytest.raises(RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 obs"):
         env.step(turns[-1])

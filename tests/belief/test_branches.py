@@ -5,7 +5,7 @@ import pytest
 
 import rhoplan
 from rhoplan.errors import EvidenceError, ImpossibleEvidence
-from rhoplan.model.situation import MOST_NAMED, available, branch, initial, observe, observe_all
+from rhoplan.model.belief import MOST_NAMED
 from test_underflow import sharp
 
 
@@ -13,21 +13,21 @@ from test_underflow import sharp
 def test_an_outcome_however_rare_is_a_branch(rare: float) -> None:
     """A test without error, of a state that rare: both outcomes, and after each all is known."""
     problem = sharp(0.0, prior=rare)
-    found = branch(problem, initial(problem), available(problem, initial(problem))[0])
+    found = problem.belief().branches(problem.belief().menu[0])
 
-    assert [one.outcome for one in found] == ["like-a", "like-b"]
+    assert [one.observation for one in found] == ["like-a", "like-b"]
     assert [one.probability for one in found] == pytest.approx([1 - rare, rare], rel=1e-12)
-    assert [one.situation.belief.tolist() for one in found] == [[1.0, 0.0], [0.0, 1.0]]
+    assert [one.belief.beliefs[0].tolist() for one in found] == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_an_outcome_that_cannot_be_is_no_branch_and_no_evidence() -> None:
     problem = sharp(0.0)
-    known = observe_all(problem, [("look", "like-a")])
+    known = problem.belief(given=[("look", "like-a")])
 
-    [only] = branch(problem, known, available(problem, known)[0])
-    assert (only.outcome, only.probability) == ("like-a", 1.0)
+    [only] = known.branches(known.menu[0])
+    assert (only.observation, only.probability) == ("like-a", 1.0)
     with pytest.raises(ImpossibleEvidence, match=r"when the belief is \(a 1\)"):
-        observe(problem, known, "look", "like-b")
+        known.update("look", "like-b")
 
 
 @pytest.mark.parametrize(("count", "more"), [(MOST_NAMED, ""), (MOST_NAMED + 1, " and 1 more")])
@@ -38,5 +38,5 @@ def test_an_error_names_so_many_outcomes_and_counts_the_others(count: int, more:
         decisions=(rhoplan.Decision("A", np.array([1.0, 0.0])),),
     )  # fmt: skip
     with pytest.raises(EvidenceError) as told:
-        observe(problem, initial(problem), "look", "other")
+        problem.belief().update("look", "other")
     assert str(told.value).endswith(f"it has {', '.join(names[:MOST_NAMED])}{more}")

@@ -16,7 +16,7 @@ from rhoplan._old import followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.model.situation import Situation, branch, initial
+from rhoplan.model.belief import Belief
 from rhoplan.model.worlds import in_names_of
 from rhoplan.present.content import make_report
 
@@ -36,7 +36,7 @@ def episodes(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> Itera
     graph = Graph(problem)
     policy = GraphPolicy(graph, agent)
 
-    def choices(situation: Situation) -> list[tuple[float, Action]]:
+    def choices(situation: Belief) -> list[tuple[float, Action]]:
         node = graph.node(situation)
         menu = graph.menus[graph.observable[node]]
         ending, going = policy.probabilities(np.array([node]))
@@ -44,7 +44,7 @@ def episodes(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> Itera
         return pairs + [(float(p), menu.going[i]) for i, p in enumerate(going[0]) if p > 0]
 
     def follow(
-        situation: Situation, states: tuple[int, ...], chance: float, paid: float, faded: float, tests: int, steps: int
+        situation: Belief, states: tuple[int, ...], chance: float, paid: float, faded: float, tests: int, steps: int
     ) -> Iterator[Episode]:
         if steps == cap:
             yield Episode(chance, paid, faded, tests, steps, True)
@@ -61,7 +61,7 @@ def episodes(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> Itera
                 if mine.leads_to[place] is END:
                     yield Episode(weight, now, later, counted, steps + 1, False)
                     continue
-                after = {b.outcome: b.situation for b in branch(problem, situation, mine)}[mine.outcomes[place]]
+                after = {b.observation: b.belief for b in situation.branches(mine)}[mine.outcomes[place]]
                 moves = [(1.0, state)]
                 if action.transition is not None:
                     rows = np.broadcast_to(action.transition, (len(action.outcomes), *action.transition.shape[-2:]))
@@ -73,7 +73,7 @@ def episodes(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> Itera
     for states in product(*(range(len(factor.states)) for factor in world.factors)):
         chance = math.prod(float(f.prior[s]) for f, s in zip(world.factors, states, strict=True))
         if chance > 0:
-            yield from follow(initial(problem), states, chance, 0.0, 0.0, 0, 0)
+            yield from follow(problem.belief(), states, chance, 0.0, 0.0, 0, 0)
 
 
 def assert_alike(problem: POMDP, agent: BoundAgent, cap: int, world: POMDP | None = None) -> rhoplan.Score:

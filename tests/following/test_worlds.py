@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import BoundAgent, Situation, check_menu, check_world, initial, main, make_agent, observe
+from bridge import BoundAgent, check_menu, check_world, main, make_agent
 from bridge import decide_at as decide
 from bridge import estimate as simulate
-from rhoplan import POMDP, Action, ProblemError
+from rhoplan import POMDP, Action, Belief, ProblemError
 
 SEEDS = (42, 123)
 
@@ -20,7 +20,7 @@ SEEDS = (42, 123)
 def worth(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> float:
     """What `agent` expects to be paid in `world` within `cap` steps, history by history; one hidden factor."""
 
-    def rest(here: Situation, weights: Any, steps: int) -> float:
+    def rest(here: Belief, weights: Any, steps: int) -> float:
         if here.observable is rhoplan.END or not steps or not weights.any():
             return 0.0
         choice = decide(problem, agent, here).choice
@@ -32,10 +32,10 @@ def worth(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> float:
                 change = action.transition if action.transition.ndim == 2 else action.transition[number]
                 after = after @ change
             if action.leads_to[number] is not rhoplan.END and after.any():
-                total += rest(observe(problem, here, choice, outcome), after, steps - 1)
+                total += rest(here.update(choice, outcome), after, steps - 1)
         return total
 
-    return rest(initial(problem), world.factors[0].prior, cap)
+    return rest(problem.belief(), world.factors[0].prior, cap)
 
 
 @pytest.mark.parametrize(

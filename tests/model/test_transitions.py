@@ -16,7 +16,6 @@ from rhoplan.belief_math import transitions
 from rhoplan.belief_math.information import coupling, information, predict, update
 from rhoplan.belief_math.sampling import RowSampler
 from rhoplan.belief_math.transitions import Ways, mean_payment, payments
-from rhoplan.model.situation import branch, initial
 from rhoplan.model.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws
 
@@ -209,18 +208,18 @@ def brute(problem: rhoplan.POMDP, agent: BoundAgent) -> tuple[float, float, floa
         pays = (
             transitions.dense(action.pays, len(action.outcomes)) if isinstance(action.pays, csr_array) else action.pays
         )
-        for one in branch(problem, situation, action):
-            o = action.outcomes.index(one.outcome)
+        for one in situation.branches(action):
+            o = action.outcomes.index(one.observation)
             for after in range(len(factor.states)):
                 share = chance * action.likelihood[state, o] * per_outcome[o, state, after]
                 if share > 0:
                     pay = action.reward[state] if pays is None else (
                         pays[state, o] if pays.ndim == 2 else pays[o, state, after])  # fmt: skip
                     worth = problem.discount**step * pay
-                    follow(one.situation, after, share, paid + pay, discounted + worth, step + 1)
+                    follow(one.belief, after, share, paid + pay, discounted + worth, step + 1)
 
     for state in np.flatnonzero(factor.prior).tolist():
-        follow(initial(problem), state, factor.prior[state], 0.0, 0.0, 0)
+        follow(problem.belief(), state, factor.prior[state], 0.0, 0.0, 0)
     chance, paid, discounted = (np.array(column) for column in zip(*found, strict=True))
     mean = float(chance @ paid)
     return mean, float(np.sqrt(max(chance @ (paid - mean) ** 2, 0.0))), float(chance @ discounted)

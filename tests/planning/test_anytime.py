@@ -27,7 +27,6 @@ from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.gym import ProblemEnv
 from rhoplan.model.pomdp import END, POMDP, Action, Factor
-from rhoplan.model.situation import initial, observe
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
 from rhoplan.planning.objective import objective_for
@@ -703,7 +702,7 @@ def test_many_errands_are_finished(spec):
 def deepened(problem: POMDP, seconds: float, settings: DeepeningSettings | None = None) -> LookaheadOnGraph:
     leaf = derived_leaf(problem, weight=0.0, discount=problem.discount)
     aim = rhoplan.Objective(discount=problem.discount)
-    return deepen(problem, initial(problem), objective=aim, leaf=leaf, seconds=seconds, settings=settings)[0]
+    return deepen(problem, problem.belief(), objective=aim, leaf=leaf, seconds=seconds, settings=settings)[0]
 
 
 @pytest.mark.parametrize("spec", ["tiger", "diagnosis", "drilling"])
@@ -944,13 +943,13 @@ def test_discounted_column_is_that_of_a_plain_loop():
     env = ProblemEnv(problem)
     for episode in range(6):
         env.reset(seed=42 * 10000 + episode)
-        situation, rewards, terminated = initial(problem), [], False
+        situation, rewards, terminated = problem.belief(), [], False
         while not terminated:
             choice = decide(problem, agent, situation).choice
             _, reward, terminated, _, info = env.step(env.action_names.index(choice))
             rewards.append(reward)
             if not terminated:
-                situation = observe(problem, situation, choice, info["outcome"])
+                situation = situation.update(choice, info["outcome"])
         assert rows.reward[episode] == sum(rewards)
         assert rows.steps[episode] == len(rewards)
         wanted = sum(0.95**step * reward for step, reward in enumerate(rewards))

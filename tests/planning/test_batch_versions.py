@@ -13,7 +13,6 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.agents.planned import decide
 from rhoplan.errors import RhoplanError
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 
@@ -81,7 +80,7 @@ def test_versions_have_the_values_of_models_on_their_own(seed, rules):
         for place, problem in enumerate(changed):
             graph = Graph(problem)
             try:
-                node = graph.node(observe_all(problem, given))
+                node = graph.node(problem.belief(given=given))
             except RhoplanError:  # beyond the budget
                 assert batch.mass[place] == 0
                 continue
@@ -111,7 +110,7 @@ def test_flips_are_real_and_what_is_called_nearest_hides_nothing(seed, rules):
 
         def first(value, change=change):
             problem, changed = change(value)
-            return decide(problem, changed, observe_all(problem, given))
+            return decide(problem, changed, problem.belief(given=given))
 
         for side, edge in ((-1, flip.down), (1, flip.up)):
             assert edge.status != "not examined"

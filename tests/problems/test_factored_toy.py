@@ -12,19 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import (
-    BeliefGraph,
-    BoundAgent,
-    Situation,
-    branch,
-    information,
-    initial,
-    make_agent,
-    predict,
-)
+from bridge import BeliefGraph, BoundAgent, information, make_agent, predict
 from bridge import decide_at as decide
 from bridge import estimate as simulate
 from bridge import solve_bounds as solve
+from rhoplan import Belief
 from strategies import laws
 
 CLOSE = 1e-9
@@ -133,7 +125,7 @@ def test_decision_shows_the_values_of_plain_recursion(place, rocks, horizon, wei
     problem = toy(hopeful_leaf if hopeful else None)
     agent = make_agent("planning-ig", problem, horizon=horizon, weight=weight, discount=discount)
 
-    decision = decide(problem, agent, Situation(place, tuple(map(np.array, rocks))))
+    decision = decide(problem, agent, Belief(problem, place, tuple(map(np.array, rocks))))
 
     wanted = plain_values(place, rocks, horizon, weight, discount, hopeful)
     assert {a.name: a.value for a in decision.actions} == pytest.approx(wanted, abs=CLOSE)
@@ -252,9 +244,9 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     assert information(belief[None, :], action)[0] == pytest.approx(shared, abs=1e-12)
     factor = rhoplan.Factor("part", tuple(map(str, range(states))), belief)
     problem = rhoplan.POMDP("part", (factor,), "here", lambda place: (action,))
-    for seen in branch(problem, initial(problem), action):
-        o = action.outcomes.index(seen.outcome)
-        assert seen.situation.belief == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)
+    for seen in problem.belief().branches(action):
+        o = action.outcomes.index(seen.observation)
+        assert seen.belief.beliefs[0] == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)
 
 
 def test_test_that_resets_the_state_teaches_nothing_about_it():

@@ -19,9 +19,7 @@ from bridge import (
     RolloutSettings,
     Streams,
     draw_state,
-    initial,
     make_agent,
-    observe,
     outcome_for,
     simulate_episodes,
 )
@@ -76,7 +74,7 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
         for number in range(20):
             rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed * 10000 + number)))
             state = draw_state(rng, problem.prior)
-            situation, paid, steps = initial(problem), 0.0, 0
+            situation, paid, steps = problem.belief(), 0.0, 0
             while True:
                 actions = {action.name: action for action in problem.menu(situation.observable)}
                 action = actions[decide(problem, agent, situation).choice]
@@ -84,10 +82,10 @@ def test_episodes_equal_the_plain_loop_on_the_published_streams(spec: str) -> No
                 if action.ends_episode:
                     break
                 outcome = action.outcomes[outcome_for(rng.random(), action.likelihood[state])]
-                situation = observe(problem, situation, action.name, outcome)
+                situation = situation.update(action.name, outcome)
                 steps += 1
             assert (rows.reward[place], rows.tests[place]) == (pytest.approx(paid, abs=1e-9), steps)
-            assert rows.log_score[place] == pytest.approx(math.log(situation.belief[state]), abs=1e-9)
+            assert rows.log_score[place] == pytest.approx(math.log(situation.beliefs[0][state]), abs=1e-9)
             place += 1
 
 

@@ -30,8 +30,8 @@ from rhoplan._old.table import BeliefTable
 from rhoplan._old.ties import choose
 from rhoplan.belief_math.information import entropy, gain, predict
 from rhoplan.errors import LimitError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
-from rhoplan.model.situation import Situation
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
@@ -82,7 +82,7 @@ class Graph:
         self._allocate(0, 0)
         # Where all that can ever be offered is known, the width stays: what is read before growing fits after.
         self._widen(*known_width(problem))
-        self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
+        self.root = int(self.node(problem.belief()))
 
     # -- situations -----------------------------------------------------------------------------------------------
 
@@ -104,7 +104,7 @@ class Graph:
     def situation(self, node: int) -> Situation:
         """The situation that `node` stands for."""
         beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
-        return Situation(self.observables[self.observable[node]], beliefs)
+        return Situation(self.problem, self.observables[self.observable[node]], beliefs)
 
     def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
         """Beliefs (n, S) about one factor at `nodes`."""

@@ -231,7 +231,7 @@ class RulePolicy(Policy):
 
     def action(self, belief: BeliefLike) -> str:
         held = self.belief(belief)
-        return checked_action(held, self.rule(self.problem, held.situation, self.objective.weight_per_nat), self.name)
+        return checked_action(held, self.rule(self.problem, held, self.objective.weight_per_nat), self.name)
 
 
 class PlannedPolicy(DelegatingPolicy):

@@ -26,8 +26,8 @@ from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
 from rhoplan.graph.row_index import Keys, RowIndex, extend, numbered, spans
 from rhoplan.graph.ties import first_best
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
-from rhoplan.model.situation import Situation
 
 CHUNK = 1 << 20
 """Numbers in one temporary array while the graph grows or is read: 8 MB."""
@@ -128,10 +128,10 @@ class BeliefGraph:
         result: Array = self.sets[factor].beliefs[self._held[nodes, 1 + factor]]
         return result
 
-    def situation(self, node: int) -> Situation:
+    def situation(self, node: int) -> Belief:
         """Observable state and beliefs at `node`."""
         beliefs = tuple(self.beliefs(np.array([node]), factor)[0] for factor in range(len(self.sets)))
-        return Situation(self.table.observables[self._held[node, 0]], beliefs)
+        return Belief(self.problem, self.table.observables[self._held[node, 0]], beliefs)
 
     def entropy(self, nodes: Ids) -> Array:
         """The sum (n,) of the entropies of the beliefs about all factors, in nats."""

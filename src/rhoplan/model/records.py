@@ -304,4 +304,5 @@ class EventCount:
         named = not self.actions or action.name in self.actions or action.kind in self.actions
         rows = np.array([not self.states or state in self.states for state in states])
         columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
-        return (named & rows[:, None] & columns).astype(float)
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted

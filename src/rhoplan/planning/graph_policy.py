@@ -81,7 +81,7 @@ class GraphPolicy(Policy):
 
     def _at(self, belief: BeliefLike) -> tuple[PlanOnGraph, int]:
         """The plan on the policy's own graph, and the node of `belief` there."""
-        held = self.belief(belief).situation
+        held = self.belief(belief)
         if self._plan is None or self._plan.graph.size > MOST_NODES:
             self._plan = self.plan_on(BeliefGraph(self.problem, budget=Budget(memory=MEMORY)))
         node = self._plan.graph.nodes([held.observable], tuple(one[None, :] for one in held.beliefs))

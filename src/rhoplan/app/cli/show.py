@@ -167,10 +167,9 @@ def print_factored(problem: POMDP) -> None:
     from rhoplan.advice.words import counted
     from rhoplan.belief_math.information import information
     from rhoplan.model.horizon import is_endless
-    from rhoplan.model.situation import initial, named_beliefs
 
     out = console()
-    beliefs = named_beliefs(problem, initial(problem))
+    beliefs = problem.belief().diagnoses()
     factors = counted(len(beliefs), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
     fades = f"; discount {problem.discount}" if problem.discount < 1 else ""

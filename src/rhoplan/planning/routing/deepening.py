@@ -12,8 +12,8 @@ import numpy as np
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
-from rhoplan.model.situation import Situation
 from rhoplan.planning.graph_policy import GraphPolicy
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
@@ -48,7 +48,7 @@ def derived_leaf(problem: POMDP, *, weight: float, discount: float) -> Leaf | No
 
 def deepen(
     problem: POMDP,
-    situation: Situation,
+    situation: Belief,
     *,
     objective: Objective,
     leaf: Leaf | None,
