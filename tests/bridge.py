@@ -55,7 +55,7 @@ NAMES = {
     "AGENTS": "rhoplan.agents.agent:AGENTS",
     "BoundAgent": "rhoplan.agents.agent:BoundAgent",
     "make_agent": "rhoplan.agents.agent:make_agent",
-    "decide_at": "rhoplan.agents.planned:decide",
+    "decide_at": "rhoplan.agents.agent:decide",
     "solve_bounds": "rhoplan.planning.certified.solve:solve",
     "FunctionUtility": "rhoplan.planning.utility:FunctionUtility",
     "PROBLEMS": "rhoplan.problems.registry:PROBLEMS",

@@ -17,8 +17,7 @@ from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.evaluation.steps import policy_steps
 from rhoplan.model.belief import Belief

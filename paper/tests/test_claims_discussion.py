@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
 from rhoplan_paper.claims.numbers import rows

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
 from rhoplan.present.plots import STYLE, canvas, place_labels, styled
 from rhoplan.problems.registry import make

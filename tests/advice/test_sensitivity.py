@@ -14,9 +14,8 @@ from rhoplan.advice.questions import Allowance, Asker
 from rhoplan.advice.sensitivity import FIRST_STEP, _Search, flips
 from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
-from rhoplan.agents.agent import make_agent
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.agents.fitting import size_of
-from rhoplan.agents.planned import decide
 from rhoplan.errors import RhoplanError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan._old.graph import Graph
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.belief_math.information import FLOOR, update
 from rhoplan.model.belief import Belief
 from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
@@ -39,14 +37,6 @@ def test_tiger_after_390_left_and_390_right_is_undecided() -> None:
     assert decide(tiger, make_agent("efe", tiger), situation).choice == "listen"
 
 
-def test_later_observations_restore_a_state_at_the_floor() -> None:
-    tiger = rhoplan.make("tiger")
-    outcomes = tiger.flat.tests[0].outcomes
-
-    assert seen(tiger, (outcomes[0], 1000)).beliefs[0].min() == FLOOR
-    assert seen(tiger, (outcomes[0], 1000), (outcomes[1], 1000)).beliefs[0][1] > 0.999
-
-
 @pytest.mark.parametrize(("error", "count"), [(1e-12, 24), (1e-3, 99), (1e-150, 1)])
 def test_equal_evidence_for_both_cancels(error: float, count: int) -> None:
     problem = sharp(error)
@@ -56,39 +46,6 @@ def test_equal_evidence_for_both_cancels(error: float, count: int) -> None:
 
     assert there.beliefs[0][0] == 1.0
     assert back.beliefs[0] == pytest.approx([0.5, 0.5], abs=1e-9)
-
-
-def test_the_smallest_prior_there_is_comes_back() -> None:
-    situation = seen(sharp(0.01, prior=5e-324), ("like-a", 5), ("like-b", 170))
-
-    assert situation.beliefs[0][1] > 0.9999
-
-
-def test_what_evidence_rules_out_stays_ruled_out() -> None:
-    rows = np.array([[1.0, 0.0], [1e-200, 1 - 1e-200], [0.5, 0.5]])
-    problem = rhoplan.DiagnosticProblem(
-        name="certain",
-        states=("a", "b", "c"),
-        tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),),
-        decisions=(rhoplan.Decision("A", np.zeros(3)),),
-    )
-
-    situation = problem.belief(given=[("look", "x")] * 3 + [("look", "y")])
-
-    assert situation.beliefs[0][0] == 0
-    assert situation.beliefs[0][2] == 1.0
-    assert situation.beliefs[0][1] >= FLOOR  # 1e-600 is too small for a float, but the state is possible
-    with pytest.raises(rhoplan.RhoplanError, match="probability zero"):
-        sharp_zero().belief(given=[("look", "x")]).update("look", "y")
-
-
-def sharp_zero() -> rhoplan.POMDP:
-    return rhoplan.DiagnosticProblem(
-        name="zero",
-        states=("a", "b"),
-        tests=(rhoplan.Test("look", 0.01, ("x", "y"), np.eye(2)),),
-        decisions=(rhoplan.Decision("A", np.zeros(2)),),
-    )
 
 
 def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
@@ -104,19 +61,6 @@ def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
     situation = problem.belief(given=[("look", "x")] * 2 + [("look", "y")])
 
     assert situation.beliefs[0][1] == pytest.approx(1.0)
-
-
-def test_the_graph_follows_what_observe_follows() -> None:
-    problem = sharp(1e-120)
-    graph = Graph(problem)
-    node, situation = graph.root, problem.belief()
-    for outcome in [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]:
-        graph.expand(np.array([node]))
-        node = int(graph.next[node, 0, outcome])
-        situation = situation.update("look", ("like-a", "like-b")[outcome])
-        assert node >= 0
-        assert graph.situation(node).beliefs[0] == pytest.approx(situation.beliefs[0], abs=1e-12)
-        assert graph.node(situation) == node
 
 
 @pytest.mark.parametrize("method", ["mcts", "pomcp"])

@@ -10,8 +10,7 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy, action_values, in_order
 from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.advice.sensitivity import flips
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_agent
 from rhoplan.evaluation.steps import policy_steps
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.recommendation import ActionValue

@@ -66,7 +66,7 @@ def test_what_may_be_run_after_a_panel_and_after_its_tests() -> None:
     assert offered(problem, ("blood", "crp high and troponin high")) == ["ecg"]
     assert offered(problem, ("crp", "high")) == ["ecg"]
     assert offered(problem, ("ecg", "positive")) == ["crp", "blood"]
-    with pytest.raises(EvidenceError, match="panel 'blood' is not to be had any more: crp has been run already"):
+    with pytest.raises(EvidenceError, match="panel 'blood' is not available any more: crp has been run already"):
         problem.belief(given=[("crp", "high"), ("blood", "crp high and troponin high")])
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import rhoplan
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief_math import transitions
 from rhoplan.belief_math.information import coupling, information, predict, update

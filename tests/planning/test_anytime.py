@@ -19,8 +19,7 @@ import pytest
 import rhoplan
 from rhoplan._old.graph import shared_graph
 from rhoplan._old.policy import GraphPolicy
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.api import simulate
 from rhoplan.errors import AgentError, LimitError

@@ -9,8 +9,7 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.advice.sensitivity import flips
 from rhoplan.advice.variations import parameters
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.errors import RhoplanError
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch

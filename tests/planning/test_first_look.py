@@ -203,7 +203,9 @@ def test_a_first_look_must_be_one(drawn):
     wrong = [(), (look, look), (replace(look, reward=np.ones(2)),), (replace(look, leads_to=("hall", drawn.start)),)]
     wrong += [(replace(look, leads_to=(rhoplan.END, rhoplan.END)),), (replace(look, transition=np.full((2, 2), 0.5)),)]
     for first in wrong:
-        with pytest.raises(ProblemError, match="'lamp' looks first: its start 'first look' must offer one act") as told:
+        with pytest.raises(
+            ProblemError, match="'lamp' has an initial observation: its start 'first look' must"
+        ) as told:
             check_problem(replace(drawn, menu=Offered(first, drawn.start, drawn.menu)))
         assert told.value.field == ("looks_first",)
     check_problem(drawn)

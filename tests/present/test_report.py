@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from rhoplan.advice.words import chance, in_thousand, money, percent
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.app.cli import main
 from rhoplan.io.model_file import parse_model
 from rhoplan.present.content import Report, make_report

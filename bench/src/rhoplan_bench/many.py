@@ -21,8 +21,7 @@ import numpy as np
 
 from rhoplan.advice.case import Adviser
 from rhoplan.advice.journal import Case
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
 from rhoplan.io.model_file import write_model
 from rhoplan.model.belief import Belief

@@ -13,8 +13,7 @@ from typing import Any
 from rhoplan._old.graph import shared_graph
 from rhoplan.advice.case import advise
 from rhoplan.advice.uncertain.uncertainty import uncertainty
-from rhoplan.agents.agent import make_adviser, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_adviser, make_agent
 from rhoplan.io.model_file import parse_model
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make

@@ -256,7 +256,7 @@ class Graph:
         if kernel.transition is None:
             before = table.entropy[single]
         else:
-            before = entropy(self.problem.factors[kernel.factor].asked(predict(beliefs, kernel)))
+            before = entropy(self.problem.factors[kernel.factor].about(predict(beliefs, kernel)))
         targets = self._targets(actions, outcomes)
         self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
         # Beliefs sum to 1 up to their last digit; a price is exact.

@@ -126,7 +126,7 @@ def fitting(
         return
     size, asked = size_of(problem, planner.depth, done, repeats=repeats), f"looking {planner.depth} ahead exactly needs"
     needs = "tens of thousands of" if size.nodes == math.inf else f"{size.nodes:,.0f}"
-    reason = f"{asked} {needs} situations or more"
+    reason = f"{asked} {needs} beliefs or more"
     if size.bytes <= memory and size.work <= work:
         yield Fit(planner, size=size)
         reason = f"{asked} too much memory"

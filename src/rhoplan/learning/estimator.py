@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide
 from rhoplan.errors import EvidenceError, MissingExtra, in_a_row
 from rhoplan.learning.build import Learned, build
 from rhoplan.learning.cases import Cases, match

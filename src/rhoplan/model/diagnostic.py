@@ -234,7 +234,7 @@ class FlatMenu(CachedMenu):
         if not test.repeatable and test.name in observable.run:
             return f"test '{test.name}' may run only once and has been run already"
         if taken := [part for part in test.parts if part in observable.run and not test.repeatable]:
-            return f"panel '{test.name}' is not to be had any more: {', '.join(taken)} has been run already"
+            return f"panel '{test.name}' is not available any more: {', '.join(taken)} has been run already"
         if waits := [other for other in test.after if other not in observable.run]:
             return f"test '{test.name}' may run only after {', '.join(waits)}"
         full = self.most_tests is not None and observable.tests >= self.most_tests

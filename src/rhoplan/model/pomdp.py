@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rhoplan.model.diagnostic import FlatMenu
 
 Rule: TypeAlias = Callable[..., str]
-"""An agent that does not plan: problem, situation and weight to the name of an action."""
+"""An agent that does not plan: from problem, belief and weight to the name of an action."""
 Leaf: TypeAlias = Callable[[Sequence[Observable], tuple[Array, ...]], Array]
 
 MOST_MENUS_LISTED = 100_000

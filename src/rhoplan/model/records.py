@@ -123,7 +123,7 @@ class Factor:
         folded: Array = chances @ np.eye(len(self.diagnoses))[self.groups]
         return folded
 
-    def asked(self, beliefs: Array) -> Array:
+    def about(self, beliefs: Array) -> Array:
         """The probabilities that information is about, given beliefs (..., S): of states, or of diagnoses (..., D)."""
         return self.fold(beliefs) if self.about_diagnosis else beliefs
 

@@ -147,8 +147,8 @@ def _check_initial_observation(problem: POMDP) -> None:
     looks = [one for one in first if not one.reward.any() and one.pays is None and one.preserves_hidden_state]
     sound = len(first) == 1 and looks and not looks[0].ends_episode and problem.start not in looks[0].leads_to
     message = (
-        f"'{problem.name}' looks first: its start '{problem.start}' must offer one action, which pays nothing, leaves "
-        "all as it is, goes on, and does not lead back"
+        f"'{problem.name}' has an initial observation: its start '{problem.start}' must offer one action, which pays "
+        "nothing, leaves all as it is, does not end the episode, and does not lead back"
     )
     require(sound, message, ("looks_first",), code="initial-observation")
 

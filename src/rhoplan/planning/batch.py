@@ -284,7 +284,7 @@ class BatchLookahead:
         self.entropy: Array = np.zeros_like(total)
         if weight:
             scale = np.where(total > 0, total, 1.0)[..., None]
-            self.entropy = total * entropy(tree.problem.factors[0].asked(self.masses / scale))
+            self.entropy = total * entropy(tree.problem.factors[0].about(self.masses / scale))
             for layer, below in pairwise(tree.layers):
                 gained = self.entropy[:, tree.arc_node[layer.arcs]] - _sums(layer, self.entropy[:, below.nodes])
                 self.information[:, layer.arcs] = np.maximum(gained, 0.0)

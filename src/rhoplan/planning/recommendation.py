@@ -101,7 +101,7 @@ def recommend(policy: Policy, belief: Belief, *, objective: Objective | None = N
     return Recommendation(
         belief=next(iter(beliefs.values())),
         beliefs=beliefs,
-        entropy=float(sum(entropy(factor.asked(held)) for factor, held in pairs)),
+        entropy=float(sum(entropy(factor.about(held)) for factor, held in pairs)),
         choice=choice,
         margin=math.inf if runner_up is None else max(chosen.value - values[runner_up].value, 0.0),
         runner_up=runner_up,

@@ -97,7 +97,7 @@ def print_problem(problem: POMDP) -> None:
     from rhoplan.belief_math.information import entropy
 
     out, menu = console(), problem.flat
-    h0 = max(float(entropy(problem.factors[0].asked(problem.prior))), 0.0)
+    h0 = max(float(entropy(problem.factors[0].about(problem.prior))), 0.0)
     grouped = bool(problem.factors[0].diagnosis_of)
     sizes = {"state": problem.states, "test": menu.tests, "commit": menu.commits}
     diagnoses = f"{len(problem.diagnoses)} {'diagnosis' if len(problem.diagnoses) == 1 else 'diagnoses'}, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide
 from rhoplan.app import records
 from rhoplan.belief_math.information import per_nat
 from rhoplan.evaluation.exact import evaluate

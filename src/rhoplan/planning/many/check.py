@@ -262,7 +262,7 @@ class Claims:
         return total.plus(self.weight, told_by(action, belief, self.factor)) if self.weight else total
 
     def _doubt(self, belief: Array) -> float:
-        return self.weight * float(entropy(self.factor.asked(belief))) if self.weight else 0.0
+        return self.weight * float(entropy(self.factor.about(belief))) if self.weight else 0.0
 
 
 def largest_assignment(worth: Array) -> float:
