@@ -108,7 +108,6 @@ NAMES = {
     "per_nat": "rhoplan.belief_math.information:per_nat",
     "predict": "rhoplan.belief_math.information:predict",
     "update": "rhoplan.belief_math.information:update",
-    "BeliefGraph": "rhoplan.graph.belief_graph:BeliefGraph",
     "BeliefSet": "rhoplan.graph.belief_set:BeliefSet",
     "given_observation": "rhoplan.belief_math.transitions:given_observation",
     "dotted": "rhoplan.errors:dotted",

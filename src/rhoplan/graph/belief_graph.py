@@ -73,7 +73,7 @@ class BeliefGraph:
         self.problem, self.budget = problem, budget or Budget()
         self.table = ActionTable(problem)
         # Factors with equally many states share a set: information is about diagnoses only if there is one factor.
-        sets = {len(f.states): BeliefSet(len(f.states), measured=f.asked, canonical=canonical) for f in problem.factors}
+        sets = {len(f.states): BeliefSet(len(f.states), measured=f.about, canonical=canonical) for f in problem.factors}
         self.sets = tuple(sets[len(factor.states)] for factor in problem.factors)
         self._different_sets = tuple(sets.values())
         self._states = max(sets)
@@ -297,7 +297,7 @@ class BeliefGraph:
             after = np.full(probability.shape, -1)
             after[possible] = known.intern(posterior[possible])
         if len(kernel.outcomes) > 1:
-            asked = self.problem.factors[kernel.factor].asked
+            asked = self.problem.factors[kernel.factor].about
             before = known.entropy[ids] if kernel.transition is None else entropy(asked(predict(beliefs, kernel)))
             values[2] = gain(before, probability, known.entropy[after] * possible)
         return probability, after, values
