@@ -124,7 +124,7 @@ def test_order_of_evidence_does_not_matter(case, data):
         action = data.draw(st.sampled_from(actions))
         seen_branch = data.draw(st.sampled_from(situation.branches(action)))
         situation = seen_branch.belief
-        seen.append((action.name, seen_branch.outcome))
+        seen.append((action.name, seen_branch.observation))
 
     shuffled = case.problem.belief(given=data.draw(st.permutations(seen)))
 

@@ -14,7 +14,7 @@ from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief_math import transitions
 from rhoplan.belief_math.information import coupling, information, predict, update
 from rhoplan.belief_math.sampling import RowSampler
-from rhoplan.belief_math.transitions import Ways, mean_payment, payments
+from rhoplan.belief_math.transitions import Ways, payments
 from rhoplan.model.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws
 
@@ -283,9 +283,9 @@ def test_payments_have_their_mean_variance_and_worst():
     likelihood = np.array([[0.5, 0.5], [1.0, 0.0]])
     pays = np.array([[4.0, -2.0], [3.0, 7.0]])
 
-    found = payments(np.array([1.0, 3.0]), likelihood, None, pays)
+    found = payments(likelihood, None, pays)
 
-    assert mean_payment(likelihood, None, pays).tolist() == [1.0, 3.0]
+    assert found.mean.tolist() == [1.0, 3.0]
     assert found.variance.tolist() == [9.0, 0.0]
     assert found.worst.tolist() == [-2.0, 3.0]
     assert found.worst_chance.tolist() == [0.5, 1.0]

@@ -208,33 +208,40 @@ def row_sums(transition: Transition) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Payments:
-    """Distribution of what an action pays, given the state before: variance, minimum and its probability, each (S,).
+    """Distribution of what an action pays, given the state before: mean, variance, minimum and the probability of the
+    minimum, each (S,).
 
     by_change (O, S, S): probability of the state after times what is paid then; None where payments do not depend on
     that state.
     """
 
+    mean: Array
     variance: Array
     worst: Array
     worst_chance: Array
     by_change: Transition | None
 
 
-def payments(reward: Array, likelihood: Array, transition: Transition | None, pays: Transition) -> Payments:
-    """Distribution of `pays` around its mean `reward` (S,); `pays` as in `Action`."""
-    state, chance, amount, by_change = _paid_ways(likelihood, transition, pays)
-    count = len(reward)
-    worst = np.full(count, np.inf)
+def payments(likelihood: Array, transition: Transition | None, pays: Transition) -> Payments:
+    """Distribution of `pays`, as in `Action`."""
+    states, outcomes = likelihood.shape
+    if is_by_outcome(pays):
+        by_change, (state, outcome) = None, np.nonzero(likelihood)
+        amount, chance = paid(pays, outcome, state, state), likelihood[state, outcome]
+    else:
+        assert transition is not None
+        outcome, state, after, share = entries(transition, outcomes)
+        amount, chance = paid(pays, outcome, state, after), likelihood[state, outcome] * share
+        by_change = from_entries((outcomes, states, states), outcome * states + state, after, share * amount)
+        state, amount, chance = state[chance > 0], amount[chance > 0], chance[chance > 0]
+
+    def total(weights: Array) -> Array:
+        return np.bincount(state, weights=weights, minlength=states).astype(float)
+
+    mean, worst = total(chance * amount), np.full(states, np.inf)
     np.minimum.at(worst, state, amount)
-    variance = np.bincount(state, weights=chance * (amount - reward[state]) ** 2, minlength=count).astype(float)
-    share = np.bincount(state, weights=chance * (amount <= worst[state]), minlength=count).astype(float)
-    return Payments(variance, worst, share, by_change)
-
-
-def mean_payment(likelihood: Array, transition: Transition | None, pays: Transition) -> Array:
-    """Mean (S,) of `pays` given the state before."""
-    state, chance, amount, _ = _paid_ways(likelihood, transition, pays)
-    return np.bincount(state, weights=chance * amount, minlength=len(likelihood)).astype(float)
+    variance = total(chance * (amount - mean[state]) ** 2)
+    return Payments(mean, variance, worst, total(chance * (amount <= worst[state])), by_change)
 
 
 def is_by_outcome(pays: Transition) -> bool:
@@ -249,23 +256,6 @@ def paid(pays: Transition, outcome: Ids, before: Ids, after: Ids) -> Array:
         return found if isinstance(found, np.ndarray) else found.toarray().ravel()
     result: Array = pays[before, outcome] if pays.ndim == 2 else pays[outcome, before, after]
     return result
-
-
-def _paid_ways(
-    likelihood: Array, transition: Transition | None, pays: Transition
-) -> tuple[Ids, Array, Array, Transition | None]:
-    """State before, probability given it and payment (E,) of all ways an action can go; and `Payments.by_change`."""
-    if is_by_outcome(pays):
-        state, outcome = np.nonzero(likelihood)
-        return state, likelihood[state, outcome], paid(pays, outcome, state, state), None
-    assert transition is not None
-    states, outcomes = likelihood.shape
-    outcome, state, after, share = entries(transition, outcomes)
-    amount = paid(pays, outcome, state, after)
-    by_change = from_entries((outcomes, states, states), outcome * states + state, after, share * amount)
-    chance = likelihood[state, outcome] * share
-    there = chance > 0
-    return state[there], chance[there], amount[there], by_change
 
 
 # -- from T(s' | s) and Z(o | s') -------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from rhoplan.belief_math.transitions import (
     given_observation,
     has_observation_axis,
     is_identity,
-    mean_payment,
     paid,
+    payments,
     shapes,
 )
 from rhoplan.errors import Field, require
@@ -119,16 +119,6 @@ class JointPrior:
         convert(self, ("joint", ", ".join(self.factors)), tuples=("factors",), arrays=("table",))
 
 
-@dataclass(frozen=True, eq=False)
-class TableMenu:
-    """A menu that is a table: the actions of every observable state."""
-
-    actions: Mapping[Observable, tuple[Action, ...]]
-
-    def __call__(self, observable: Observable) -> tuple[Action, ...]:
-        return self.actions[observable]
-
-
 def FactoredProblem(
     name: str,
     factors: Sequence[Factor],
@@ -148,7 +138,7 @@ def FactoredProblem(
     check_parts(factors, joint, changing, actions)
     compiler = _Compiler(factors, joint, changing, actions)
     found = {observable: tuple(compiler.action(action) for action in menu) for observable, menu in menus.items()}
-    problem = POMDP(name, tuple(block.factor for block in compiler.blocks), start, TableMenu(found), **settings)
+    problem = POMDP(name, tuple(block.factor for block in compiler.blocks), start, found.__getitem__, **settings)
     check_problem(problem)
     return problem
 
@@ -276,7 +266,7 @@ class _Compiler:
         pays = None
         if any(part.reward_axes > 1 for part in parts):
             pays = _pays(block, action, picks, changes if by_outcome else changes * len(picks))
-            reward = mean_payment(likelihood, transition, pays)
+            reward = payments(likelihood, transition, pays).mean
         else:
             for part in parts:
                 reward += _payment(block, part, 0, slice(None), slice(None))

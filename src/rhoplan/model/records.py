@@ -222,10 +222,10 @@ class Action:
 
     @cached_property
     def pays_by_chance(self) -> Payments | None:
-        """The distribution of payments around `reward`; None if `reward` is what is paid."""
+        """The distribution of payments; None if `reward` is what is paid."""
         if self.pays is None:
             return None
-        return payments(self.reward, self.likelihood, self.transition, self.pays)
+        return payments(self.likelihood, self.transition, self.pays)
 
     @property
     def worst(self) -> Array:

@@ -14,8 +14,8 @@ from rhoplan.belief_math.transitions import (
     Transition,
     has_observation_axis,
     is_by_outcome,
-    mean_payment,
     numbers,
+    payments,
     row_sums,
     shapes,
 )
@@ -227,7 +227,7 @@ def _check_pays(action: Action, pays: Transition, states: tuple[str, ...], label
     require(not action.ends_episode, message, field, code="terminal-reward")
     message = f"pays of {label} must be numbers, at most {LARGEST_REWARD:g} large"
     require((np.abs(numbers(pays)) <= LARGEST_REWARD).all(), message, field, code="reward-range")
-    mean = mean_payment(action.likelihood, action.transition, pays)
+    mean = payments(action.likelihood, action.transition, pays).mean
     most = max(float(np.max(np.abs(numbers(pays)), initial=0.0)), 1.0)
     for wrong in np.flatnonzero(np.abs(mean - action.reward) > ROW_SUM_TOLERANCE * most)[:1]:
         found = f"in '{states[wrong]}' it is {action.reward[wrong]:g}, the mean {mean[wrong]:g}"
