@@ -62,16 +62,13 @@ class Size:
 
     @property
     def bytes(self) -> float:
-        return self.menus * self._menu_bytes + self.nodes * self._node_bytes
+        """Memory of the graph and its menus."""
+        return self.menus * self.tests * COSTS.action_bytes + self.nodes * self._node_bytes
 
     def most_nodes(self, memory: float) -> int:
         """The number of nodes that fit into `memory`, with their share of the menus."""
-        share = self.menus / self.nodes if 1 < self.nodes < math.inf else 0.0
-        return int(memory / (self._node_bytes + share * self._menu_bytes))
-
-    @property
-    def _menu_bytes(self) -> float:
-        return self.tests * COSTS.action_bytes
+        is_counted = 1 < self.nodes < math.inf
+        return int(memory * self.nodes / self.bytes if is_counted else memory / self._node_bytes)
 
     @property
     def _node_bytes(self) -> float:

@@ -10,7 +10,6 @@ import math
 from dataclasses import replace
 from typing import TypeAlias
 
-from rhoplan.agents.planners import RulePolicy
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.evaluation import exact
@@ -23,7 +22,7 @@ from rhoplan.model.horizon import cut_off_worth
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.lattice.policy import GridPolicy
 from rhoplan.planning.certified.solved import SolvedPolicy
-from rhoplan.planning.objective import Objective
+from rhoplan.planning.policy import FunctionPolicy
 
 Solved: TypeAlias = SolvedPolicy | GridPolicy | ErrandPolicy
 
@@ -46,7 +45,7 @@ def score_solved(
     """
     weight = policy.settings.weight
     problem = replace(policy.origin, discount=policy.settings.discount)
-    followed = RulePolicy(problem, policy, Objective(weight, discount=problem.discount))
+    followed = FunctionPolicy(problem, lambda belief: policy(problem, belief, weight))
     states = max(len(factor.states) for factor in problem.factors)
     try:
         graph = BeliefGraph(problem, budget=Budget(nodes=min(most_nodes, most_numbers // states)))
