@@ -90,7 +90,7 @@ class Belief:
         return after
 
     def branches(self, action: str | Action) -> list[BeliefBranch]:
-        """The observations that `action` can yield, each with its probability and the belief after it."""
+        """The observations that `action`, a name or one of `menu`, can yield: probability, name and belief after it."""
         if isinstance(action, str):
             named = next((one for one in self.menu if one.name == action), None)
             if named is None:
