@@ -9,6 +9,7 @@ Tests import public names from rhoplan itself.
 from __future__ import annotations
 
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ NAMES = {
     "AGENTS": "rhoplan.agents.agent:AGENTS",
     "BoundAgent": "rhoplan.agents.agent:BoundAgent",
     "make_agent": "rhoplan.agents.agent:make_agent",
-    "decide_at": "rhoplan.agents.planned:decide",
+    "decide_at": "rhoplan.agents.agent:decide",
     "solve_bounds": "rhoplan.planning.certified.solve:solve",
     "FunctionUtility": "rhoplan.planning.utility:FunctionUtility",
     "PROBLEMS": "rhoplan.problems.registry:PROBLEMS",
@@ -100,8 +101,6 @@ NAMES = {
     "WorkerJob": "rhoplan.app.serve.worker:Job",
     "draw_outcome": "rhoplan.belief_math.sampling:draw_outcome",
     "draw_state": "rhoplan.belief_math.sampling:draw_state",
-    "outcome_for": "rhoplan.belief_math.sampling:outcome_for",
-    "outcome_order": "rhoplan.belief_math.sampling:outcome_order",
     "coupling": "rhoplan.belief_math.information:coupling",
     "entropy": "rhoplan.belief_math.information:entropy",
     "information": "rhoplan.belief_math.information:information",
@@ -109,16 +108,8 @@ NAMES = {
     "per_nat": "rhoplan.belief_math.information:per_nat",
     "predict": "rhoplan.belief_math.information:predict",
     "update": "rhoplan.belief_math.information:update",
-    "available": "rhoplan.model.situation:available",
-    "branch": "rhoplan.model.situation:branch",
-    "BeliefGraph": "rhoplan.graph.belief_graph:BeliefGraph",
     "BeliefSet": "rhoplan.graph.belief_set:BeliefSet",
     "given_observation": "rhoplan.belief_math.transitions:given_observation",
-    "initial": "rhoplan.model.situation:initial",
-    "named_beliefs": "rhoplan.model.situation:named_beliefs",
-    "observe": "rhoplan.model.situation:observe",
-    "observe_all": "rhoplan.model.situation:observe_all",
-    "Situation": "rhoplan.model.situation:Situation",
     "dotted": "rhoplan.errors:dotted",
     "EXTRAS": "rhoplan.errors:EXTRAS",
     "check_menu": "rhoplan.model.worlds:check_menu",
@@ -162,7 +153,7 @@ NAMES = {
     "MOST_OUTCOMES": "rhoplan.model.diagnostic:MOST_OUTCOMES",
     "Array": "rhoplan.model.pomdp:Array",
     "FixedMenu": "rhoplan.model.pomdp:FixedMenu",
-    "Tally": "rhoplan.model.tally:Tally",
+    "EventCount": "rhoplan.model.records:EventCount",
     "Observable": "rhoplan.model.pomdp:Observable",
     "cut_off_worth": "rhoplan.model.horizon:cut_off_worth",
     "has_commits": "rhoplan.model.horizon:has_commits",
@@ -170,7 +161,7 @@ NAMES = {
     "largest_payment": "rhoplan.model.horizon:largest_payment",
     "as_dense": "rhoplan.belief_math.transitions:dense",
     "WIDTH": "rhoplan.io.accuracy:WIDTH",
-    "Grouped": "rhoplan.model.diagnostic:Grouped",
+    "partitioned": "rhoplan.model.diagnostic:partitioned",
     "check_errands": "rhoplan.planning.certified.errand_check:check_errands",
     "ErrandPolicy": "rhoplan.planning.certified.errand_policy:ErrandPolicy",
     "decomposes": "rhoplan.planning.certified.errands:decomposes",
@@ -304,6 +295,11 @@ def import_line(name: str) -> str:
     """The statement that imports the name, for code that runs in another process."""
     module, _, attribute = NAMES[name].partition(":")
     return f"from {module} import {attribute} as {name}" if attribute else f"import {module} as {name}"
+
+
+def outcome_for(u: float, row: Any) -> int:
+    """The observation that the random number `u` selects, given its probabilities `row`."""
+    return int(__getattr__("draw_outcome")(SimpleNamespace(random=lambda: u), row))
 
 
 def lookahead_value(

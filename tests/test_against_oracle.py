@@ -12,7 +12,7 @@ import pytest
 
 import oracle
 import rhoplan
-from bridge import AGENTS, BoundAgent, make_agent, observe_all
+from bridge import AGENTS, BoundAgent, make_agent
 from bridge import decide_at as decide
 from oracle import Goal, Model
 from strategies import Case, Limits, built, dice, other_world, random_case, symmetric_case
@@ -61,7 +61,7 @@ def test_values_and_choice_are_those_of_plain_recursion(seed):
     case, draw = random_case(seed), random.Random(seed)
     agent, goal = random_agent(case, draw, draw.randint(1, case.depth(4, budget=5000)))
     evidence, belief, used = random_evidence(case.model, draw, draw.randint(0, 3))
-    situation = observe_all(case.problem, [(f"test-{k}", f"outcome-{o}") for k, o in evidence])
+    situation = case.problem.belief(given=[(f"test-{k}", f"outcome-{o}") for k, o in evidence])
 
     decision = decide(case.problem, agent, situation)
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import BoundAgent, ModelReader, dotted, make_agent, observe_all, parse_model, parse_tree, path_of
+from bridge import BoundAgent, ModelReader, dotted, make_agent, parse_model, parse_tree, path_of
 from bridge import estimate as simulate
 from bridge import exact_score as evaluate
 from bridge import solve_bounds as solve
@@ -246,7 +246,7 @@ def test_evidence_that_does_not_fit_has_its_place(name: str, given: list[tuple[s
     if name == "chest-pain":
         given = [("age", model.flat.tests[0].outcomes[0])] * 2
     with pytest.raises(EvidenceError) as caught:
-        observe_all(model, given)
+        model.belief(given=given)
     assert told(caught.value) == field
 
 
@@ -275,7 +275,7 @@ MUST = {
     "agents/registry.py",
     "agents/settings.py",
     "agents/planners.py",
-    "model/situation.py",
+    "model/belief.py",
     "advice/overrides.py",
 }
 

@@ -19,11 +19,8 @@ from bridge import (
     draw_outcome,
     draw_state,
     environment_id,
-    initial,
     make_agent,
-    observe,
     outcome_for,
-    outcome_order,
     path_of,
     register_environments,
     simulate_episodes,
@@ -168,7 +165,7 @@ def test_beliefs_as_observations_are_those_of_the_problem(name: str) -> None:
     belief = env.problem.belief()
     for _ in range(10):
         assert observation in env.observation_space
-        assert observation.tolist() == pytest.approx(np.concatenate(belief.situation.beliefs).tolist())
+        assert observation.tolist() == pytest.approx(np.concatenate(belief.beliefs).tolist())
         action = env.action_space.sample(info["action_mask"])
         observation, _, terminated, _, info = env.step(action)
         if terminated:
@@ -274,18 +271,6 @@ def test_the_right_label_comes_if_u_is_below_the_accuracy(accuracy: float) -> No
             assert (outcome_for(u, rows[label]) == label) == (u < accuracy)
 
 
-def test_the_table_of_outcomes_says_what_single_draws_say() -> None:
-    rng = np.random.default_rng(11)
-    likelihood = rng.dirichlet(np.ones(4), size=6) * (rng.random((6, 4)) < 0.7)
-    likelihood[:, 0] += 1 - likelihood.sum(axis=1)
-    order, cumulative = outcome_order(likelihood)
-    assert np.all(np.diff(np.take_along_axis(likelihood, order, axis=1)) <= 0)
-    for u in [0.0, *rng.random(300), np.nextafter(1.0, 0.0)]:
-        chosen = order[np.arange(6), (cumulative <= u).sum(axis=1)]
-        assert list(chosen) == [outcome_for(u, row) for row in likelihood]
-        assert np.all(likelihood[np.arange(6), chosen] > 0)
-
-
 def test_equal_outcomes_keep_their_order_and_certain_ones_draw_nothing() -> None:
     assert outcome_for(0.2, np.array([0.25, 0.25, 0.5])) == 2
     assert outcome_for(0.6, np.array([0.25, 0.25, 0.5])) == 0
@@ -332,7 +317,7 @@ def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> list[float]:
     decided: dict[object, str] = {}  # a situation that was met before is not planned for again
     for episode in range(episodes):
         env.reset(seed=42 * 10000 + episode)
-        situation, total, terminated = initial(problem), 0.0, False
+        situation, total, terminated = problem.belief(), 0.0, False
         while not terminated:
             here = situation.observable, *(belief.tobytes() for belief in situation.beliefs)
             if here not in decided:
@@ -342,7 +327,7 @@ def rewards_of(problem: POMDP, agent: BoundAgent, episodes: int) -> list[float]:
             assert not truncated
             total += reward
             if not terminated:
-                situation = observe(problem, situation, choice, info["outcome"])
+                situation = situation.update(choice, info["outcome"])
         rewards.append(total)
     return rewards
 
@@ -537,7 +522,9 @@ def test_too_many_visible_states_are_refused(monkeypatch: pytest.MonkeyPatch) ->
         return (Action("on", np.zeros(1), np.ones((1, 1)), ("done",), (observable + 1,)),)
 
     endless = POMDP("endless", (Factor("none", ("only",), np.ones(1)),), 0, menu)
-    with pytest.raises(ValueError, match=r"'endless' has more than 1,000 visible states.*not tuples of whole numbers"):
+    with pytest.raises(
+        ValueError, match=r"'endless' has more than 1,000 observable states.*not tuples of whole numbers"
+    ):
         ProblemEnv(endless)
 
 
@@ -599,5 +586,5 @@ def test_an_action_that_exploring_missed_is_told(monkeypatch: pytest.MonkeyPatch
     turns = [dial for dial in range(3) for _ in range(9)]
     for dial in turns[:-1]:
         env.step(dial)
-    with pytest.raises(RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 visible states"):
+    with pytest.raises(RuntimeError, match=r"'lock' offers 'open' \(opened\) only after more than 10 obs"):
         env.step(turns[-1])

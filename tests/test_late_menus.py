@@ -17,13 +17,12 @@ from rhoplan.advice.case import advise
 from rhoplan.advice.compare import compare
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.sensitivity import flips
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.evaluation.steps import policy_steps
+from rhoplan.model.belief import Belief
 from rhoplan.model.diagnostic import Done, FlatMenu
 from rhoplan.model.pomdp import END, Action, Array, Factor
-from rhoplan.model.situation import Situation, branch, initial, observe
 from rhoplan.planning.certified.solve import solve
 from rhoplan.present.content import make_report
 from serving import PATIENCE
@@ -63,7 +62,7 @@ def late(shape: tuple[int, int, int], *, sharper: float = 0.0) -> POMDP:
 
 
 def followed(
-    problem: POMDP, agent: BoundAgent, worlds: dict[str, POMDP], situation: Situation, joint: dict[str, Array]
+    problem: POMDP, agent: BoundAgent, worlds: dict[str, POMDP], situation: Belief, joint: dict[str, Array]
 ) -> dict[str, Array]:
     """Expected reward and tests in each world where its states have the weights `joint`.
 
@@ -85,7 +84,7 @@ def followed(
         for name, test in tests.items():
             found[name] += np.array([-test.cost, 1.0]) * share[name].sum()
         for place, outcome in enumerate(next(iter(tests.values())).outcomes):
-            after = observe(problem, situation, action.name, outcome)
+            after = situation.update(action.name, outcome)
             left = {name: share[name] * test.likelihood[:, place] for name, test in tests.items()}
             for name, more in followed(problem, agent, worlds, after, left).items():
                 found[name] += more
@@ -99,7 +98,7 @@ def test_the_score_is_that_of_decision_after_decision(shape: tuple[int, int, int
     agent = make_agent("efe", known, **settings)  # type: ignore[arg-type]
     worlds = {"known": known, "other": other}
     start = {name: world.prior for name, world in worlds.items()}
-    wanted = followed(known, agent, worlds, initial(known), start)
+    wanted = followed(known, agent, worlds, known.belief(), start)
     for name, world in (("known", None), ("other", other)):
         found = rhoplan.evaluate(late(shape), agent, world=world)
         assert (found.reward, found.tests) == pytest.approx(tuple(wanted[name]), abs=1000 * CLOSE), name
@@ -173,14 +172,14 @@ def test_an_environment_plays_the_plan_to_its_end(shape: tuple[int, int, int]) -
     env = ProblemEnv(problem, strict=True)
     for seed in range(10):
         _, info = env.reset(seed=seed)
-        situation, over = initial(problem), False
+        situation, over = problem.belief(), False
         while not over:
             choice = decide(problem, agent, situation).choice
             observation, _, over, cut, info = env.step(env.action_names.index(choice))
             assert env.observation_space.contains(observation)
             assert not cut
             if not over:
-                situation = observe(problem, situation, choice, info["outcome"])
+                situation = situation.update(choice, info["outcome"])
 
 
 @shapes
@@ -246,16 +245,16 @@ def test_places_with_longer_menus_further_on(steps: int, planner: str) -> None:
     problem, known = doors(steps), doors(steps)
     agent = make_agent("efe", problem, horizon=steps + 2, planner=planner)
 
-    def expected(situation: Situation) -> float:
+    def expected(situation: Belief) -> float:
         chosen = decide(known, agent, situation).choice
         action = next(action for action in known.menu(situation.observable) if action.name == chosen)
         paid = float(situation.beliefs[action.factor] @ action.reward)
         if action.ends_episode:
             return paid
-        return paid + sum(b.probability * expected(b.situation) for b in branch(known, situation, action))
+        return paid + sum(b.probability * expected(b.belief) for b in situation.branches(action))
 
     score = rhoplan.evaluate(problem, agent)
     assert score.tests > 1
-    assert score.reward == pytest.approx(expected(initial(known)), abs=CLOSE)
+    assert score.reward == pytest.approx(expected(known.belief()), abs=CLOSE)
     rows = simulate_episodes(doors(steps), agent, seeds=[42], episodes=20)
     assert rows.tests.max() == 2

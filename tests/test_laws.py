@@ -18,13 +18,10 @@ from bridge import (
     FunctionUtility,
     Graph,
     Plan,
-    branch,
     entropy,
     information,
-    initial,
     lookahead_value,
     make_agent,
-    observe_all,
     per_nat,
     predict,
     update,
@@ -119,19 +116,19 @@ def test_information_of_the_tiger_is_ln_2_minus_the_entropy_of_its_accuracy():
 @given(cases(), st.data())
 @laws
 def test_order_of_evidence_does_not_matter(case, data):
-    seen, situation = [], initial(case.problem)
+    seen, situation = [], case.problem.belief()
     for _ in range(data.draw(st.integers(1, 6))):
         actions = [action for action in case.problem.menu(situation.observable) if action.kind == "test"]
         if not actions:
             break
         action = data.draw(st.sampled_from(actions))
-        seen_branch = data.draw(st.sampled_from(branch(case.problem, situation, action)))
-        situation = seen_branch.situation
-        seen.append((action.name, seen_branch.outcome))
+        seen_branch = data.draw(st.sampled_from(situation.branches(action)))
+        situation = seen_branch.belief
+        seen.append((action.name, seen_branch.observation))
 
-    shuffled = observe_all(case.problem, data.draw(st.permutations(seen)))
+    shuffled = case.problem.belief(given=data.draw(st.permutations(seen)))
 
-    assert shuffled.belief == pytest.approx(situation.belief, abs=1e-14)
+    assert shuffled.beliefs[0] == pytest.approx(situation.beliefs[0], abs=1e-14)
     graph = Graph(case.problem)
     assert graph.node(shuffled) == graph.node(situation)
 
@@ -151,7 +148,7 @@ def test_long_walk_through_the_graph_is_bayes_rule(case, draw):
         logs = logs + np.log(np.maximum(rows[:, outcome], 1e-300))
     belief = np.exp(logs - logs.max())
     # Beliefs are merged when 32 significant bits agree, which is 2.3e-10.
-    assert graph.situation(node).belief == pytest.approx(belief / belief.sum(), abs=CLOSE)
+    assert graph.situation(node).beliefs[0] == pytest.approx(belief / belief.sum(), abs=CLOSE)
 
 
 def test_tiger_forty_deep_has_one_node_per_net_evidence():
@@ -172,7 +169,7 @@ def test_graph_that_hit_its_limit_still_answers_what_fits():
 def test_impossible_evidence_is_refused_by_name():
     case = built(Model([0.5, 0.5], [(1.0, [[1.0, 0.0], [1.0, 0.0]], True)], [[1.0, 0.0]]))
     with pytest.raises(rhoplan.ImpossibleEvidence, match=r"'outcome-1' of 'test-0' .*state-0 0\.5, state-1 0\.5"):
-        observe_all(case.problem, [("test-0", "outcome-1")])
+        case.problem.belief(given=[("test-0", "outcome-1")])
 
 
 # Proposition 1: minimising expected free energy is planning with information at weight 1 per nat

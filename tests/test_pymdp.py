@@ -35,9 +35,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Array, Situation, entropy, information, make_agent, observe
+from bridge import Array, entropy, information, make_agent
 from bridge import decide_at as decide
-from rhoplan import POMDP, Recommendation
+from rhoplan import POMDP, Belief, Recommendation
 
 REASON = "needs pymdp 1.0 or later: pip install 'rhoplan[validation]'"
 jax = pytest.importorskip("jax", reason=REASON)
@@ -71,7 +71,7 @@ def belief_grid() -> Array:
 
 def decisions(problem: POMDP, beliefs: Array, name: str, horizon: int) -> list[Recommendation]:
     agent = make_agent(name, problem, horizon=horizon)
-    return [decide(problem, agent, Situation(problem.start, (belief,))) for belief in beliefs]
+    return [decide(problem, agent, Belief(problem, problem.start, (belief,))) for belief in beliefs]
 
 
 def immediate(decision: Recommendation) -> list[float]:
@@ -248,8 +248,8 @@ def test_beliefs_after_a_test_agree(spec: str) -> None:
         for o, outcome in enumerate(test.outcomes):
             seen = jax.numpy.full((len(beliefs), 1), model.first[k] + o)
             theirs = compiled("infer_states")(agent, [seen], prior)[0][:, 0]
-            situations = (Situation(problem.start, (belief,)) for belief in beliefs)
-            ours = [observe(problem, situation, test.name, outcome).belief for situation in situations]
+            situations = (Belief(problem, problem.start, (belief,)) for belief in beliefs)
+            ours = [situation.update(test.name, outcome).beliefs[0] for situation in situations]
             np.testing.assert_allclose(ours, theirs, atol=1e-9, rtol=0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from rhoplan.model.situation import initial
 from rhoplan_bench.many import LITTLE, _certified_row, _command, first_worth, known_value, quality_rows, random_model
 
 
@@ -17,7 +16,7 @@ def test_a_row_tells_the_worst_the_median_and_how_many_were_certified() -> None:
 
 def test_the_best_first_action_is_worth_the_optimum() -> None:
     problem = random_model(5, 3)
-    start = initial(problem)
+    start = problem.belief()
     worth = {action.name: first_worth(problem, action.name) for action in problem.menu(start.observable)}
     assert max(worth.values()) == pytest.approx(known_value(problem, start), abs=LITTLE)
     assert min(worth.values()) < max(worth.values()) - 1

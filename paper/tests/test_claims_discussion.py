@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
-from rhoplan.model.situation import initial, observe
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.problems.grid import manhattan
 from rhoplan_paper import registry
 from rhoplan_paper.claims.numbers import rows
@@ -369,7 +367,7 @@ def test_decisions_from_within_are_those_of_decide() -> None:
     problem = rhoplan.make(spec)
     agent = make_agent("efe", problem, horizon=3)
     taken = informed = 0.0
-    waiting = deque([(initial(problem), 1.0, 0)])
+    waiting = deque([(problem.belief(), 1.0, 0)])
     while waiting:
         situation, chance, depth = waiting.popleft()
         decision = decide(problem, agent, situation)
@@ -380,8 +378,8 @@ def test_decisions_from_within_are_those_of_decide() -> None:
         best = max(value.information for value in tests.values())
         informed += chance * (tests[decision.choice].information >= best - 1e-9)
         test = next(action for action in problem.menu(problem.start) if action.name == decision.choice)
-        for outcome, share in zip(test.outcomes, situation.belief @ test.likelihood, strict=True):
-            after = observe(problem, situation, test.name, outcome)
+        for outcome, share in zip(test.outcomes, situation.beliefs[0] @ test.likelihood, strict=True):
+            after = situation.update(test.name, outcome)
             waiting.append((after, chance * float(share), depth + 1))
     found = from_within(spec, "efe", steps=steps, horizon=3, weight=1.0)
     assert 0 < found["most_informative"] < 1

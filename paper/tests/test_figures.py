@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
-from rhoplan.model.situation import observe_all
 from rhoplan.present.plots import STYLE, canvas, place_labels, styled
 from rhoplan.problems.registry import make
 from rhoplan_paper.context import Context, Pending
@@ -145,9 +143,9 @@ def test_a_step_says_what_the_agent_decides_by() -> None:
     lived = measures_drawn.episode(problem, agent, seed=42, number=3, **settings)
     evidence = [(step["action"], step["outcome"]) for step in lived["steps"][:-1]]
     for count in (0, len(evidence) // 2, len(evidence)):
-        situation = observe_all(model, evidence[:count])
+        situation = model.belief(given=evidence[:count])
         decision, step = decide(model, make_agent(agent, model, **settings), situation), lived["steps"][count]
-        assert step["belief"] == pytest.approx(situation.belief.tolist())
+        assert step["belief"] == pytest.approx(situation.beliefs[0].tolist())
         assert step["entropy"] == pytest.approx(decision.entropy)
         assert step["action"] == decision.choice
         for name in ("test", "commit"):

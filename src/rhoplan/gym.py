@@ -183,7 +183,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
             if action.name not in self._action_numbers or not self._outcome_numbers.keys() >= {*action.outcomes}:
                 raise RuntimeError(
                     f"'{self.problem.name}' offers '{action.name}' ({', '.join(action.outcomes)}) only after more "
-                    f"than {VISIBLE_LIMIT:,} visible states: it is not in the spaces of the environment"
+                    f"than {VISIBLE_LIMIT:,} observable states: it is not in the spaces of the environment"
                 )
         self._visible, self._menu = observable, {action.name: action for action in actions}
 
@@ -201,7 +201,7 @@ class ProblemEnv(gymnasium.Env[Observation, np.int64]):
 
     def _observation(self, outcome: str | None) -> Observation:
         if self.observes_belief:
-            return np.concatenate(self._belief.situation.beliefs)
+            return np.concatenate(self._belief.beliefs)
         number = np.int64(0 if outcome is None else self._outcome_numbers[outcome])
         if self.problem.listed is not None:
             return number
@@ -279,8 +279,8 @@ def _names(problem: POMDP) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Obse
     start = problem.start
     if not is_listed and not (isinstance(start, tuple) and start and all(isinstance(part, int) for part in start)):
         raise ValueError(
-            f"'{problem.name}' has more than {VISIBLE_LIMIT:,} visible states, too many for a table, and they are not "
-            "tuples of whole numbers, which could stand for themselves"
+            f"'{problem.name}' has more than {VISIBLE_LIMIT:,} observable states, too many for a table, and they are "
+            "not tuples of whole numbers, which could stand for themselves"
         )
     outcomes = dict.fromkeys(outcome for action in actions.values() for outcome in action.outcomes)
     names = tuple(dict.fromkeys(action.name for action in actions.values()))

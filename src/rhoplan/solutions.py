@@ -61,25 +61,25 @@ class SolverPolicy(Policy):
         self.problem, self.solved = solved.origin, solved
 
     def action(self, belief: BeliefLike) -> str:
-        return self.solved.action(self.belief(belief).situation)
+        return self.solved.action(self.belief(belief))
 
     def value(self, belief: BeliefLike) -> float:
         return float(self.bounds(belief)[0])
 
     def bounds(self, belief: BeliefLike) -> tuple[float, float]:
         """Lower and upper bound on the optimal value at `belief`."""
-        return self.solved.value(self.belief(belief).situation)
+        return self.solved.value(self.belief(belief))
 
     def action_bounds(self, belief: BeliefLike) -> dict[str, tuple[float, float]]:
-        return self.solved.actions(self.belief(belief).situation)
+        return self.solved.actions(self.belief(belief))
 
     def proven(self, belief: BeliefLike) -> str | None:
-        return self.solved.proven(self.belief(belief).situation)
+        return self.solved.proven(self.belief(belief))
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """Lower bounds on the value of each action, with the best known plan afterwards."""
         held, rows = self.belief(belief), []
-        for name, (lower, _) in self.solved.actions(held.situation).items():
+        for name, (lower, _) in self.solved.actions(held).items():
             reward, information = immediate_terms(held, action_named(held, name))
             weighted = self.solved.settings.weight * information
             rows.append(ValueTerms(name, reward, information, weighted, lower - reward - weighted))

@@ -10,7 +10,7 @@ from adversary.ledger import LOG_NOISE, Ledger
 from adversary.oracle import Evidence, Goal, ImpossibleOutcome, Oracle, Places
 from adversary.plain import read
 from adversary.scores import Account, follow
-from bridge import BoundAgent, make_agent, observe_all
+from bridge import BoundAgent, make_agent
 from bridge import decide_at as decide
 from bridge import solve_bounds as solve
 from rhoplan import Recommendation
@@ -41,7 +41,7 @@ def check_decide(case: Case, ledger: Ledger) -> None:
         given, evidence = case.contradictions(rng)
         agent, goal = make_agent("myopic", problem), Goal(1)
     oracle = Oracle(case.places, goal)
-    situation = observe_all(problem, given)
+    situation = problem.belief(given=given)
     compare_decision(case, ledger, oracle, decide(problem, agent, situation), evidence)
 
 

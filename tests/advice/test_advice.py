@@ -11,7 +11,6 @@ import pytest
 from rhoplan._old.followed import Followed
 from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
-from rhoplan.advice import compare as advice_compare
 from rhoplan.advice.bands import bands, stops
 from rhoplan.advice.case import advise, without
 from rhoplan.advice.compare import compare, frontier
@@ -19,8 +18,7 @@ from rhoplan.advice.everything import all_tests
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import pathway
 from rhoplan.advice.words import amounts, chance, in_thousand, money, percent, stated
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
 from rhoplan.errors import EvidenceError
 from rhoplan.io.model_file import parse_model
@@ -174,20 +172,6 @@ def test_a_frontier_has_the_scores_of_its_weights():
     for point in found.points:
         agent = make_agent("planning-ig", problem, horizon=2, weight=(point.lower + point.upper) / 2)
         assert evaluate(problem, agent).reward == pytest.approx(point.reward, abs=1e-9)
-
-
-@pytest.mark.parametrize("high", [5.0, 50.0])
-def test_a_frontier_is_the_same_in_whatever_pieces_it_is_found(high: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = make("printer")
-    monkeypatch.setattr(advice_compare, "CHUNK", 1000)
-    whole = frontier(problem, 2, high=high, seconds=PATIENCE)
-    assert len(whole.points) > 2
-    monkeypatch.setattr(advice_compare, "CHUNK", 1)
-    pieces = frontier(problem, 2, high=high, seconds=PATIENCE)
-    assert [(point.steps, point.reward, point.tests) for point in pieces.points] == [
-        (point.steps, pytest.approx(point.reward), pytest.approx(point.tests)) for point in whole.points
-    ]
-    assert [point.upper for point in pieces.points] == pytest.approx([point.upper for point in whole.points], abs=1e-7)
 
 
 def test_bands_change_where_the_advice_does():

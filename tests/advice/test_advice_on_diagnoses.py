@@ -18,7 +18,6 @@ from rhoplan.agents.agent import make_agent
 from rhoplan.api import evaluate, simulate
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import observe_all
 from rhoplan.present.content import make_report
 from rhoplan.present.page.page import page
 
@@ -112,7 +111,7 @@ def test_a_dependence_that_the_plain_model_cannot_have_is_seen() -> None:
         assert by_hand(problem, evidence) == pytest.approx(by_hand(blind, evidence))
     both = [("ecg", "negative"), ("marker", "huge")]
     assert by_hand(problem, both) > by_hand(blind, both) + 0.1
-    assert observe_all(problem, both).belief[problem.states.index("disease (silent)")] == pytest.approx(
+    assert problem.belief(given=both).beliefs[0][problem.states.index("disease (silent)")] == pytest.approx(
         0.1 * 0.25 * 0.65 / (0.1 * (0.25 * 0.65 + 0.75 * 0.05 * 0.2) + 0.9 * 0.85 * 0.05)
     )
 

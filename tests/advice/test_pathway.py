@@ -13,12 +13,10 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.advice.outlay import look_ahead
 from rhoplan.advice.pathway import Leaf, Step, pathway, totals
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.situation import observe_all
 from rhoplan.present.drawing import Drawing
 from rhoplan.present.telling import as_mermaid, as_text
 from rhoplan.problems.registry import WORKED_MODELS, make
@@ -67,7 +65,7 @@ def test_a_folded_branch_counts_the_situations_in_which_its_cases_end():
     found = pathway(problem, agent, smallest=0.2)
 
     def ends(seen):
-        choice = decide(problem, agent, observe_all(problem, seen)).choice
+        choice = decide(problem, agent, problem.belief(given=seen)).choice
         test = next((one for one in problem.flat.tests if one.name == choice), None)
         if test is None:
             return {frozenset(seen)}
@@ -105,7 +103,7 @@ def test_every_step_is_what_the_policy_decides(name):
     agent = make_agent("efe", problem)
 
     def check(node, seen):
-        assert decide(problem, agent, observe_all(problem, seen)).choice == node.action
+        assert decide(problem, agent, problem.belief(given=seen)).choice == node.action
         for outcome in node.outcomes if isinstance(node, Step) else ():
             check(outcome.child, [*seen, (node.action, outcome.outcome)])
 

@@ -14,13 +14,11 @@ from rhoplan.advice.questions import Allowance, Asker
 from rhoplan.advice.sensitivity import FIRST_STEP, _Search, flips
 from rhoplan.advice.variations import KINDS, moved, parameters, with_values
 from rhoplan.advice.words import parameter_name
-from rhoplan.agents.agent import make_agent
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.agents.fitting import size_of
-from rhoplan.agents.planned import decide
 from rhoplan.errors import RhoplanError
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.utility import NegativeEntropy
 from rhoplan.problems.registry import make
 from weak import weak_tests
@@ -120,7 +118,7 @@ def test_flips_are_of_the_case_at_hand():
     change = next(p for p in parameters(problem, agent) if p.id == flip.id).change
     for value, action in ((flip.up.before, "lab-assay"), (flip.up.beyond, flip.up.then)):
         changed, _ = change(value)
-        assert decide(changed, agent, observe_all(changed, given)).choice == action
+        assert decide(changed, agent, changed.belief(given=given)).choice == action
 
 
 def test_without_time_nothing_is_claimed():

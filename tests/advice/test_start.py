@@ -20,7 +20,6 @@ from rhoplan.agents.agent import make_adviser
 from rhoplan.errors import EvidenceError, ModelFileError
 from rhoplan.io.model_file import parse_model, write_model
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import observe_all
 from rhoplan.problems.registry import make
 
 TWO = """
@@ -80,7 +79,7 @@ def test_a_prior_that_is_none_is_refused(prior: dict[str, float], fault: str) ->
 def test_known_results_are_believed_and_free_and_count_against_no_cap() -> None:
     problem = two()
     known = started(problem, None, [("smear", "positive")])
-    assert known.prior == pytest.approx(observe_all(problem, [("smear", "positive")]).belief)
+    assert known.prior == pytest.approx(problem.belief(given=[("smear", "positive")]).beliefs[0])
     advice = advise(known, make_adviser(problem))
     offered = {option.test: option.cost for option in advice.options}
     assert advice.spent == 0
@@ -88,9 +87,9 @@ def test_known_results_are_believed_and_free_and_count_against_no_cap() -> None:
     paid = advise(problem, make_adviser(problem), [("smear", "positive")])
     assert {option.test: option.cost for option in paid.options} == {"assay": 5.0, "scan": 9.0}
     rest = [("assay", "negative"), ("scan", "negative")]
-    observe_all(known, rest)
+    known.belief(given=rest)
     with pytest.raises(EvidenceError, match="beyond the cap"):
-        observe_all(problem, [("smear", "positive"), *rest])
+        problem.belief(given=[("smear", "positive"), *rest])
     again = advise(started(problem, None, [("scan", "negative"), ("smear", "positive")]), make_adviser(problem))
     assert [option.test for option in again.options] == ["assay"], "what is known needs no order"
 
@@ -135,7 +134,7 @@ def test_a_result_nobody_knows_is_paid_for_and_tells_nothing() -> None:
 
 def test_nobody_may_leave_open_what_decides_what_comes_next() -> None:
     with pytest.raises(EvidenceError, match="must be known"):
-        observe_all(make("navigation"), [("east", "?")])
+        make("navigation").belief(given=[("east", "?")])
 
 
 def test_what_would_flip_the_advice_is_found_after_a_result_nobody_knows() -> None:
@@ -264,7 +263,9 @@ def test_what_is_known_is_what_would_be_believed_after_paying() -> None:
             }),
             language="json",
         )  # fmt: skip
-        assert started(problem, None, [("a", "x")]).prior == pytest.approx(observe_all(problem, [("a", "x")]).belief)
+        assert started(problem, None, [("a", "x")]).prior == pytest.approx(
+            problem.belief(given=[("a", "x")]).beliefs[0]
+        )
 
 
 def test_branch_and_bound_goes_on_after_a_result_nobody_knows() -> None:

@@ -147,7 +147,7 @@ def test_evidence_that_uses_up_the_horizon_is_told_as_that(told: Any, machine: s
     assert "Do next" in told(*asked, "listen=hear-left")
     used_up = "the horizon of 1 action is used up before 'listen': left are open-left, open-right"
     assert used_up in told(*asked, "listen=hear-left,listen=hear-left", code=2)
-    assert "'open-left' is a commit, not a test" in told(*asked, "open-left=done", code=2)
+    assert "'open-left' is a terminal action, not a test" in told(*asked, "open-left=done", code=2)
 
 
 def test_a_cap_within_a_horizon_misses_no_end_that_there_is_not(told: Any, machine: str, tmp_path: Path) -> None:

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan._old.graph import Graph
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.belief_math.information import FLOOR, update
-from rhoplan.model.situation import Situation, initial, observe, observe_all
+from rhoplan.model.belief import Belief
 from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 
 
@@ -24,9 +22,9 @@ def sharp(error: float, *, prior: float = 0.5, transition: bool = False) -> rhop
     )
 
 
-def seen(problem: rhoplan.POMDP, *counts: tuple[str, int]) -> Situation:
+def seen(problem: rhoplan.POMDP, *counts: tuple[str, int]) -> Belief:
     test = problem.flat.tests[0].name
-    return observe_all(problem, [(test, outcome) for outcome, count in counts for _ in range(count)])
+    return problem.belief(given=[(test, outcome) for outcome, count in counts for _ in range(count)])
 
 
 def test_tiger_after_390_left_and_390_right_is_undecided() -> None:
@@ -35,16 +33,8 @@ def test_tiger_after_390_left_and_390_right_is_undecided() -> None:
 
     situation = seen(tiger, (outcomes[0], 390), (outcomes[1], 390))
 
-    assert situation.belief == pytest.approx([0.5, 0.5], abs=1e-9)
+    assert situation.beliefs[0] == pytest.approx([0.5, 0.5], abs=1e-9)
     assert decide(tiger, make_agent("efe", tiger), situation).choice == "listen"
-
-
-def test_later_observations_restore_a_state_at_the_floor() -> None:
-    tiger = rhoplan.make("tiger")
-    outcomes = tiger.flat.tests[0].outcomes
-
-    assert seen(tiger, (outcomes[0], 1000)).belief.min() == FLOOR
-    assert seen(tiger, (outcomes[0], 1000), (outcomes[1], 1000)).belief[1] > 0.999
 
 
 @pytest.mark.parametrize(("error", "count"), [(1e-12, 24), (1e-3, 99), (1e-150, 1)])
@@ -54,41 +44,8 @@ def test_equal_evidence_for_both_cancels(error: float, count: int) -> None:
     there = seen(problem, ("like-a", count))
     back = seen(problem, ("like-a", count), ("like-b", count))
 
-    assert there.belief[0] == 1.0
-    assert back.belief == pytest.approx([0.5, 0.5], abs=1e-9)
-
-
-def test_the_smallest_prior_there_is_comes_back() -> None:
-    situation = seen(sharp(0.01, prior=5e-324), ("like-a", 5), ("like-b", 170))
-
-    assert situation.belief[1] > 0.9999
-
-
-def test_what_evidence_rules_out_stays_ruled_out() -> None:
-    rows = np.array([[1.0, 0.0], [1e-200, 1 - 1e-200], [0.5, 0.5]])
-    problem = rhoplan.DiagnosticProblem(
-        name="certain",
-        states=("a", "b", "c"),
-        tests=(rhoplan.Test("look", 0.01, ("x", "y"), rows),),
-        decisions=(rhoplan.Decision("A", np.zeros(3)),),
-    )
-
-    situation = observe_all(problem, [("look", "x")] * 3 + [("look", "y")])
-
-    assert situation.belief[0] == 0
-    assert situation.belief[2] == 1.0
-    assert situation.belief[1] >= FLOOR  # 1e-600 is too small for a float, but the state is possible
-    with pytest.raises(rhoplan.RhoplanError, match="probability zero"):
-        observe(sharp_zero(), observe_all(sharp_zero(), [("look", "x")]), "look", "y")
-
-
-def sharp_zero() -> rhoplan.POMDP:
-    return rhoplan.DiagnosticProblem(
-        name="zero",
-        states=("a", "b"),
-        tests=(rhoplan.Test("look", 0.01, ("x", "y"), np.eye(2)),),
-        decisions=(rhoplan.Decision("A", np.zeros(2)),),
-    )
+    assert there.beliefs[0][0] == 1.0
+    assert back.beliefs[0] == pytest.approx([0.5, 0.5], abs=1e-9)
 
 
 def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
@@ -101,22 +58,9 @@ def test_an_outcome_too_improbable_for_a_float_can_be_observed() -> None:
         decisions=(rhoplan.Decision("A", np.zeros(2)),),
     )
 
-    situation = observe_all(problem, [("look", "x")] * 2 + [("look", "y")])
+    situation = problem.belief(given=[("look", "x")] * 2 + [("look", "y")])
 
-    assert situation.belief[1] == pytest.approx(1.0)
-
-
-def test_the_graph_follows_what_observe_follows() -> None:
-    problem = sharp(1e-120)
-    graph = Graph(problem)
-    node, situation = graph.root, initial(problem)
-    for outcome in [0, 0, 0, 0, 1, 1, 1, 1, 1, 0]:
-        graph.expand(np.array([node]))
-        node = int(graph.next[node, 0, outcome])
-        situation = observe(problem, situation, "look", ("like-a", "like-b")[outcome])
-        assert node >= 0
-        assert graph.situation(node).belief == pytest.approx(situation.belief, abs=1e-12)
-        assert graph.node(situation) == node
+    assert situation.beliefs[0][1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("method", ["mcts", "pomcp"])
@@ -127,7 +71,7 @@ def test_search_brings_a_state_back(method: str) -> None:
     search = TreeSearch(problem, TreeSearchSettings(method, 3, simulations=200))
     terminal = len(problem.flat.commits)
 
-    assert start.belief.tolist() == [1.0, FLOOR]
+    assert start.beliefs[0].tolist() == [1.0, FLOOR]
     found = search.run(seen(problem, ("like-a", 2), ("like-b", 3)))
     assert problem.flat.commits[int(found.values[:terminal].argmax())].name == "B"
     assert search.run(start).place < terminal

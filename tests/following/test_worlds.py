@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import BoundAgent, Situation, check_menu, check_world, initial, main, make_agent, observe
+from bridge import BoundAgent, check_menu, check_world, main, make_agent
 from bridge import decide_at as decide
 from bridge import estimate as simulate
-from rhoplan import POMDP, Action, ProblemError
+from rhoplan import POMDP, Action, Belief, ProblemError
 
 SEEDS = (42, 123)
 
@@ -20,7 +20,7 @@ SEEDS = (42, 123)
 def worth(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> float:
     """What `agent` expects to be paid in `world` within `cap` steps, history by history; one hidden factor."""
 
-    def rest(here: Situation, weights: Any, steps: int) -> float:
+    def rest(here: Belief, weights: Any, steps: int) -> float:
         if here.observable is rhoplan.END or not steps or not weights.any():
             return 0.0
         choice = decide(problem, agent, here).choice
@@ -32,10 +32,10 @@ def worth(problem: POMDP, agent: BoundAgent, world: POMDP, cap: int) -> float:
                 change = action.transition if action.transition.ndim == 2 else action.transition[number]
                 after = after @ change
             if action.leads_to[number] is not rhoplan.END and after.any():
-                total += rest(observe(problem, here, choice, outcome), after, steps - 1)
+                total += rest(here.update(choice, outcome), after, steps - 1)
         return total
 
-    return rest(initial(problem), world.factors[0].prior, cap)
+    return rest(problem.belief(), world.factors[0].prior, cap)
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def spoilt(name: str, changes: dict[str, Any] | None) -> POMDP:
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        (lambda: rhoplan.make("tiger"), "must be a problem with visible states of its own like 'drilling'"),
+        (lambda: rhoplan.make("tiger"), "must be a problem with observable states of its own like 'drilling'"),
         (lambda: rhoplan.make("rocksample"), "must have the hidden factors of 'drilling': part"),
         (lambda: replace(rhoplan.make("drilling"), start="floor"), "must start where 'drilling' does, in 'bench'"),
-        (lambda: spoilt("tap", None), "must have test 'tap' with outcomes clear, dull in visible state 'bench'"),
+        (lambda: spoilt("tap", None), "must have test 'tap' with outcomes clear, dull in observable state 'bench'"),
         (lambda: spoilt("tap", {"outcomes": ("clear", "dim")}), "must have test 'tap' with outcomes clear, dull"),
-        (lambda: spoilt("scrap", None), "must have commit 'scrap' in visible state 'bench'"),
+        (lambda: spoilt("scrap", None), "must have commit 'scrap' in observable state 'bench'"),
         (
             lambda: spoilt("tap", {"leads_to": ("bench", "floor")}),
-            "'tap' of world 'drilling' in visible state 'bench' must",
+            "'tap' of world 'drilling' in observable state 'bench' must",
         ),
         (lambda: spoilt("tap", {"factor": 1}), "must be about part"),
     ],
@@ -172,12 +172,12 @@ def test_what_lacks_far_away_is_told_when_it_is_met() -> None:
     leave = Action("leave", np.ones(2), np.ones((2, 1)), ("done",), (rhoplan.END,))
     problem, world = corridor((leave,)), corridor((replace(leave, name="go"),))
     check_world(problem, world)
-    with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
+    with pytest.raises(ProblemError, match="must have commit 'leave' in observable state 2"):
         check_menu(problem, world, 2)
     agent = make_agent("planning", problem)
-    with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
+    with pytest.raises(ProblemError, match="must have commit 'leave' in observable state 2"):
         simulate(problem, agent, world=world, seeds=(42,), episodes=3)
-    with pytest.raises(ProblemError, match="must have commit 'leave' in visible state 2"):
+    with pytest.raises(ProblemError, match="must have commit 'leave' in observable state 2"):
         rhoplan.evaluate(problem, agent, world=world)
 
 
@@ -198,5 +198,5 @@ def test_the_command_line_takes_another_world_or_says_why_not(
     assert "drilling:tap=0.9" in said
     code, said = run(capsys, *command, "drilling", "--world", "tiger")
     assert code == 2
-    assert "must be a problem with visible states of its own like 'drilling'" in said
+    assert "must be a problem with observable states of its own like 'drilling'" in said
     assert "simulate" not in said

@@ -10,10 +10,8 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy, action_values, in_order
 from rhoplan._old.ties import above, at_least, choose, ranked, tolerance
 from rhoplan.advice.sensitivity import flips
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_agent
 from rhoplan.evaluation.steps import policy_steps
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.recommendation import ActionValue
 
@@ -249,8 +247,8 @@ def test_the_most_probable_action_of_a_soft_agent_is_chosen_by_the_same_rule() -
     outcomes = problem.flat.tests[0].outcomes
     evidence = [(names[int(test[-1]) % len(names)], outcomes[outcome == "positive"]) for test, outcome in given]
 
-    soft = decide(problem, agent, observe_all(problem, evidence))
-    sharp = decide(problem, make_agent("planning", problem), observe_all(problem, evidence))
+    soft = decide(problem, agent, problem.belief(given=evidence))
+    sharp = decide(problem, make_agent("planning", problem), problem.belief(given=evidence))
 
     assert soft.choice == sharp.choice
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.belief_math.transitions import mean_payment
+from rhoplan.belief_math.transitions import payments
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, Observable
 from test_general_file import written_and_read
@@ -39,7 +39,7 @@ def drawn(seed: int) -> POMDP:
         else:
             shape = (states, count) if pay == 1 or transition is None else (count, states, states)
             pays = np.round(rng.normal(size=shape), 2)
-            reward = mean_payment(likelihood, transition, pays)
+            reward = payments(likelihood, transition, pays).mean
         leads = (
             here,
             *([here, there, END][int(rng.integers(3))] for _ in range(count - 1)),

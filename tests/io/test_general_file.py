@@ -12,19 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import (
-    Array,
-    FixedMenu,
-    Observable,
-    as_dense,
-    branch,
-    initial,
-    make_agent,
-    model_record,
-    parse_model,
-    path_of,
-    write_model,
-)
+from bridge import Array, FixedMenu, Observable, as_dense, make_agent, model_record, parse_model, path_of, write_model
 from parted import drawn
 from rhoplan import END, POMDP, Action, Factor, LimitError, ModelFileError
 
@@ -266,8 +254,8 @@ def test_joint_priors_and_passive_changes() -> None:
     assert dict(zip(block.states, block.prior.tolist(), strict=True)) == {
         "x, u": 0.4, "x, v": 0.0, "y, u": 0.1, "y, v": 0.5,
     }  # fmt: skip
-    after = branch(problem, initial(problem), problem.menu("q")[0])[0].situation
-    assert after.belief.tolist() == [0, 0, 0.5, 0.5]
+    after = problem.belief().branches(problem.menu("q")[0])[0].belief
+    assert after.beliefs[0].tolist() == [0, 0, 0.5, 0.5]
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------

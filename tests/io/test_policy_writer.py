@@ -15,7 +15,6 @@ from rhoplan.io.policy_writer import undominated, write_policy
 from rhoplan.io.pomdp import parse_pomdp
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.pomdp import END, Array
-from rhoplan.model.situation import available, branch, initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from test_pomdpx_files import table, whole
@@ -102,16 +101,16 @@ def test_vectors_over_a_files_own_states_are_the_policys(text: str) -> None:
     vectors, actions = read_back(write_policy(policy))
     names = [action.name for action in problem.menu(problem.start)]
     rng = np.random.default_rng(0)
-    here = initial(problem)
+    here = problem.belief()
     for _ in range(60):  # a walk through beliefs that come up
-        worth = vectors @ here.belief
+        worth = vectors @ here.beliefs[0]
         best = int(np.argmax(worth))
         assert worth[best] == pytest.approx(policy.value(here)[0], abs=1e-9)
         assert names[actions[best]] == policy.action(here)
-        action = rng.choice(np.array(available(problem, here), dtype=object))
-        ways = branch(problem, here, action)
+        action = rng.choice(np.array(here.menu, dtype=object))
+        ways = here.branches(action)
         way = ways[int(rng.choice(len(ways), p=[one.probability for one in ways]))]
-        here = initial(problem) if way.situation.observable is END else way.situation
+        here = problem.belief() if way.belief.observable is END else way.belief
 
 
 def test_no_vector_is_above_the_optimum_at_any_belief() -> None:
@@ -147,22 +146,22 @@ def test_vectors_of_other_problems_are_over_the_written_file(spec: str) -> None:
 
     assert vectors.shape[1] == len(written.states)
     rng = np.random.default_rng(2)
-    ours, theirs = initial(problem), initial(written)
+    ours, theirs = problem.belief(), written.belief()
     for _ in range(60):
-        worth = vectors @ theirs.belief
+        worth = vectors @ theirs.beliefs[0]
         best = int(np.argmax(worth))
         assert worth[best] == pytest.approx(policy.value(ours)[0], abs=1e-9)
         assert names[actions[best]] == policy.action(ours)
-        menu = available(problem, ours)
+        menu = ours.menu
         action = menu[int(rng.integers(len(menu)))]
-        ways = branch(problem, ours, action)
+        ways = ours.branches(action)
         way = ways[int(rng.choice(len(ways), p=[one.probability for one in ways]))]
-        if way.situation.observable is END:
-            ours, theirs = initial(problem), initial(written)
+        if way.belief.observable is END:
+            ours, theirs = problem.belief(), written.belief()
             continue
         twin = next(one for one in written.menu(written.start) if one.name == action.name)
-        (theirs,) = [one.situation for one in branch(written, theirs, twin) if one.outcome.startswith(way.outcome)]
-        ours = way.situation
+        (theirs,) = [one.belief for one in theirs.branches(twin) if one.observation.startswith(way.observation)]
+        ours = way.belief
 
 
 def test_a_first_look_counts_as_a_step_and_a_note_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,7 +178,7 @@ def test_a_first_look_counts_as_a_step_and_a_note_says_so(tmp_path: Path, capsys
     written = parse_pomdp(write_pomdp(problem), file="written.pomdp")
     vectors, _ = read_back((tmp_path / "lamp.pomdpx.policyx").read_text())
     value = solve(problem, gap=1e-6).lower
-    assert (vectors @ initial(written).belief).max() == pytest.approx(problem.discount * value, abs=1e-5)
+    assert (vectors @ written.belief().beliefs[0]).max() == pytest.approx(problem.discount * value, abs=1e-5)
     assert f"the first look takes a step: its vectors give {problem.discount:g} times the value" in told["lamp.pomdpx"]
     assert "first look" not in told["tiger.pomdp"]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import Grouped, parse_model, write_model
+from bridge import parse_model, partitioned, write_model
 from rhoplan import ModelFileError
 from test_model_file import assert_same
 
@@ -95,7 +95,7 @@ def test_any_model_with_subtypes_survives_the_round_trip(seed: int) -> None:
     rng = np.random.default_rng(seed)
     diagnoses = tuple(f"d{i}" for i in range(rng.integers(1, 4)))
     counts = {name: int(rng.integers(0, 4)) for name in diagnoses}
-    grouped = Grouped(diagnoses, {name: tuple(f"s{k}" for k in range(n)) for name, n in counts.items() if n})
+    grouped = partitioned(diagnoses, {name: tuple(f"s{k}" for k in range(n)) for name, n in counts.items() if n})
     size = len(grouped.states)
     rows = rng.dirichlet(np.ones(2), size)
     shared = grouped.unfold(rng.dirichlet(np.ones(3), len(diagnoses)))

@@ -11,7 +11,7 @@ import pytest
 
 from drawn import PLAN, plan_of, signal_table
 from rhoplan.advice.case import advise
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import EvidenceError, TableError
 from rhoplan.io.model_file import parse_model, write_model

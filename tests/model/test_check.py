@@ -80,7 +80,7 @@ def test_a_fault_is_found_at_any_distance(
     there = replace(LOOK, leads_to=(steps, steps))
     found = refused(lambda: check_problem(walk(steps, replace(there, **changes))))
     assert found[:2] == (code, ("actions",) if field is None else ("actions", "look", *field))
-    assert (f"in visible state {steps}" in found[2]) == (steps > 0)
+    assert (f"in observable state {steps}" in found[2]) == (steps > 0)
 
 
 def test_the_row_of_an_observation_that_cannot_occur_may_be_empty() -> None:

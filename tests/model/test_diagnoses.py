@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Grouped, initial, named_beliefs, observe_all
 from rhoplan import POMDP, Factor, ProblemError
 
 PRIOR = np.array([0.9, 0.07, 0.03])
@@ -28,13 +27,13 @@ def test_a_subtype_is_a_state_named_after_its_diagnosis() -> None:
     problem = heart()
     assert problem.states == ("healthy", "disease (typical)", "disease (silent)")
     assert problem.diagnoses == ("healthy", "disease")
-    assert Grouped.of(problem.factors[0]).subtypes == {"disease": ("typical", "silent")}
+    assert problem.factors[0].subtypes == {"disease": ("typical", "silent")}
 
 
 def test_people_are_told_the_chance_of_the_diagnosis() -> None:
     problem = heart()
-    assert named_beliefs(problem, initial(problem))["state"] == pytest.approx({"healthy": 0.9, "disease": 0.1})
-    after = named_beliefs(problem, observe_all(problem, [("ecg", "positive")]))["state"]
+    assert problem.belief().diagnoses()["state"] == pytest.approx({"healthy": 0.9, "disease": 0.1})
+    after = problem.belief(given=[("ecg", "positive")]).diagnoses()["state"]
     ill = 0.07 * 0.9 + 0.03 * 0.4
     assert after["disease"] == pytest.approx(ill / (ill + 0.9 * 0.15))
 

@@ -17,7 +17,6 @@ from rhoplan.belief_math.transitions import paid
 from rhoplan.errors import ProblemError
 from rhoplan.model.factored import FactoredAction, FactoredProblem, JointPrior, LocalModel, tied
 from rhoplan.model.pomdp import END, POMDP, Array, Factor
-from rhoplan.model.situation import branch, initial, named_beliefs
 
 SURE = np.array([[1.0, 0.0], [0.0, 1.0]])
 WEAR = np.array([[0.8, 0.2], [0.0, 1.0]])
@@ -127,12 +126,12 @@ class Oracle:
 def test_beliefs_outcomes_and_rewards_are_those_of_the_joint_enumeration(seed: int) -> None:
     case = drawn(seed)
     problem, oracle = case.problem(), Oracle(case)
-    situation, rng = initial(problem), np.random.default_rng(seed)
+    situation, rng = problem.belief(), np.random.default_rng(seed)
     for _ in range(3):
         action = case.actions[rng.integers(len(case.actions))]
         compiled = next(one for one in problem.menu(HERE) if one.name == action.name)
         expected = oracle.step(action)
-        branches = {one.outcome: one for one in branch(problem, situation, compiled)}
+        branches = {one.observation: one for one in situation.branches(compiled)}
         for outcome, (chance, _, _) in expected.items():
             assert (branches[outcome].probability if outcome in branches else 0.0) == pytest.approx(chance, abs=1e-12)
         reward = float(situation.beliefs[compiled.factor] @ compiled.reward)
@@ -140,8 +139,8 @@ def test_beliefs_outcomes_and_rewards_are_those_of_the_joint_enumeration(seed: i
         outcome = max(expected, key=lambda one: expected[one][0])
         paid_then = payment(problem, situation.beliefs[compiled.factor], compiled, outcome)
         assert paid_then == pytest.approx(expected[outcome][1], abs=1e-12)
-        situation, oracle.belief = branches[outcome].situation, expected[outcome][2]
-        for name, shares in named_beliefs(problem, situation).items():
+        situation, oracle.belief = branches[outcome].belief, expected[outcome][2]
+        for name, shares in situation.diagnoses().items():
             assert list(shares.values()) == pytest.approx(oracle.shares()[name], abs=1e-12)
 
 
@@ -224,8 +223,8 @@ def test_large_changes_are_sparse_and_the_same() -> None:
     problem = made(names, FactoredAction("wait", (HERE,), ()), passive=wear)
     change = problem.menu(HERE)[0].transition
     assert isinstance(change, csr_array)
-    after = branch(problem, initial(problem), problem.menu(HERE)[0])[0].situation
-    for shares in named_beliefs(problem, after).values():
+    after = problem.belief().branches(problem.menu(HERE)[0])[0].belief
+    for shares in after.diagnoses().values():
         assert list(shares.values()) == pytest.approx([0.4, 0.6], abs=1e-12)
 
 
@@ -255,7 +254,7 @@ def going(*parts: LocalModel) -> FactoredAction:
             going(LocalModel(("a",), change=FLAT), LocalModel(("a", "b"), change=np.eye(4))), {},
         ),
         ("may pay by the state after it only", going(LocalModel(("a",), np.zeros((1, 2, 2)))), {}),
-        ("must lead to one visible state", FactoredAction("go", (HERE, HERE)), {}),
+        ("must lead to one observable state", FactoredAction("go", (HERE, HERE)), {}),
         ("joint priors must have every factor once", look("look", "a"),
          {"joint": [JointPrior(("a", "b"), np.full(4, 0.25)), JointPrior(("b",), np.full(2, 0.5))]}),
         ("joint prior of a, b must have the shape", look("look", "a"),

@@ -11,7 +11,6 @@ from bridge import (
     all_tests,
     flips,
     make_agent,
-    observe_all,
     parameters,
     parse_model,
     with_values,
@@ -41,7 +40,7 @@ losses:
 
 
 def offered(problem: POMDP, *given: tuple[str, str]) -> list[str]:
-    menu = problem.menu(observe_all(problem, given).observable)
+    menu = problem.menu(problem.belief(given=given).observable)
     return [action.name for action in menu if not action.ends_episode]
 
 
@@ -55,9 +54,9 @@ def test_a_joint_outcome_has_the_product_of_its_chances() -> None:
 
 def test_a_panel_tells_what_its_tests_tell_in_a_row() -> None:
     problem = parse_model(WARD.replace("troponin: {", "troponin: {cost: 5, "))
-    together = observe_all(problem, [("blood", "crp high and troponin normal")])
-    apart = observe_all(problem, [("crp", "high"), ("troponin", "normal")])
-    assert together.belief == pytest.approx(apart.belief)
+    together = problem.belief(given=[("blood", "crp high and troponin normal")])
+    apart = problem.belief(given=[("crp", "high"), ("troponin", "normal")])
+    assert together.beliefs[0] == pytest.approx(apart.beliefs[0])
     assert together.observable == apart.observable
 
 
@@ -67,8 +66,8 @@ def test_what_may_be_run_after_a_panel_and_after_its_tests() -> None:
     assert offered(problem, ("blood", "crp high and troponin high")) == ["ecg"]
     assert offered(problem, ("crp", "high")) == ["ecg"]
     assert offered(problem, ("ecg", "positive")) == ["crp", "blood"]
-    with pytest.raises(EvidenceError, match="panel 'blood' is not to be had any more: crp has been run already"):
-        observe_all(problem, [("crp", "high"), ("blood", "crp high and troponin high")])
+    with pytest.raises(EvidenceError, match="panel 'blood' is not available any more: crp has been run already"):
+        problem.belief(given=[("crp", "high"), ("blood", "crp high and troponin high")])
 
 
 def test_a_panel_of_tests_that_repeat_can_be_repeated() -> None:

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from bridge import Done, FlatMenu, flips, make_agent, observe_all
+from bridge import Done, FlatMenu, flips, make_agent
 from bridge import decide_at as decide
 from bridge import estimate as simulate
 from bridge import exact_score as evaluate
@@ -108,7 +108,7 @@ def test_repeated_tests_count_for_caps() -> None:
 )
 def test_evidence_against_the_rules_is_refused(evidence: list[tuple[str, str]], message: str) -> None:
     with pytest.raises(EvidenceError, match=message):
-        observe_all(screening(max_tests=2), evidence)
+        screening(max_tests=2).belief(given=evidence)
 
 
 def later_with_more_outcomes() -> POMDP:
@@ -153,7 +153,7 @@ def test_the_cap_that_was_met_is_named() -> None:
         budget=100.0,
     )
     with pytest.raises(EvidenceError, match="at most 2 tests"):
-        observe_all(problem, [("t0", "yes"), ("t1", "yes"), ("t2", "yes")])
+        problem.belief(given=[("t0", "yes"), ("t1", "yes"), ("t2", "yes")])
 
 
 def repeated(cost: float, budget: float) -> POMDP:
@@ -185,9 +185,9 @@ def repeated(cost: float, budget: float) -> POMDP:
 def test_prices_add_up_to_the_cap_as_the_decimals_people_wrote(cost: float, budget: float, most: int) -> None:
     problem = repeated(cost, budget)
 
-    observe_all(problem, [("t", "yes")] * most)
+    problem.belief(given=[("t", "yes")] * most)
     with pytest.raises(EvidenceError, match="beyond the cap"):
-        observe_all(problem, [("t", "yes")] * (most + 1))
+        problem.belief(given=[("t", "yes")] * (most + 1))
 
 
 def test_groups_add_up_to_the_cap_too() -> None:
@@ -199,7 +199,7 @@ def test_groups_add_up_to_the_cap_too() -> None:
         name="lab", states=("well", "ill"), tests=tests, decisions=commits, groups={"blood": 0.2}, budget=0.4, horizon=2
     )
 
-    observe_all(problem, [("a", "yes"), ("b", "no")])
+    problem.belief(given=[("a", "yes"), ("b", "no")])
     assert flips(problem, make_agent("planning", problem))
 
 

@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import rhoplan
-from rhoplan.agents.agent import BoundAgent, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_agent
 from rhoplan.api import episodes as simulate_episodes
 from rhoplan.belief_math import transitions
 from rhoplan.belief_math.information import coupling, information, predict, update
-from rhoplan.belief_math.sampling import outcome_for, row_drawer
-from rhoplan.belief_math.transitions import Ways, mean_payment, payments
-from rhoplan.model.situation import branch, initial
+from rhoplan.belief_math.sampling import RowSampler
+from rhoplan.belief_math.transitions import Ways, payments
 from rhoplan.model.worlds import in_names_of
 from strategies import Draw, dice, distribution, laws
 
@@ -93,27 +91,25 @@ def draw_order(draw: Draw, size: int) -> list[int]:
 
 
 @laws
-@given(st.integers(0, 10**6), st.floats(0, 1, exclude_max=True))
-def test_sparse_rows_are_drawn_as_dense_ones(seed, uniform):
+@given(st.integers(0, 10**6), st.floats(0, 1, exclude_max=True) | st.just(float(np.nextafter(1.0, 0.0))))
+def test_rows_are_drawn_with_the_most_probable_column_first(seed, uniform):
     draw = dice(seed)
     rows = np.array([distribution(draw, 5) for _ in range(5)])
-    thin = as_sparse(rows)
-    near = np.abs(np.cumsum(np.sort(rows, axis=1)[:, ::-1], axis=1) - uniform) < 1e-9
+    order = np.argsort(-rows, axis=1, kind="stable")
+    sums = np.cumsum(np.take_along_axis(rows, order, axis=1), axis=1)
+    asked = []
 
-    found, chosen = row_drawer(thin)(np.arange(5), np.full(5, uniform))
+    for table in (rows, as_sparse(rows)):
+        found = RowSampler(table).draw(
+            np.arange(5), lambda places: asked.append(places.tolist()) or np.full(len(places), uniform)
+        )
+        for state, column in enumerate(found):
+            assert rows[state, column] > 0
+            if np.abs(sums[state] - uniform).min() > 1e-9:
+                assert column == order[state, np.count_nonzero(sums[state] <= uniform)]
 
-    for state in range(5):
-        assert chosen[state] == (np.count_nonzero(rows[state]) > 1)
-        if not near[state].any():
-            assert found[state] == outcome_for(uniform, rows[state])
-
-
-def test_the_last_possible_state_is_drawn_and_no_impossible_one():
-    thin = as_sparse(np.array([[0.1, 0.2, 0.7, 0.0], [0.0, 1.0, 0.0, 0.0], [0.25, 0.25, 0.25, 0.25], [0, 0, 0, 1.0]]))
-
-    found, _ = row_drawer(thin)(np.arange(4), np.full(4, np.nextafter(1.0, 0.0)))
-
-    assert found.tolist() == [0, 1, 3, 3]
+    several = np.flatnonzero(np.count_nonzero(rows, axis=1) > 1).tolist()
+    assert asked == [several] * 2 * bool(several)
 
 
 @laws
@@ -211,18 +207,18 @@ def brute(problem: rhoplan.POMDP, agent: BoundAgent) -> tuple[float, float, floa
         pays = (
             transitions.dense(action.pays, len(action.outcomes)) if isinstance(action.pays, csr_array) else action.pays
         )
-        for one in branch(problem, situation, action):
-            o = action.outcomes.index(one.outcome)
+        for one in situation.branches(action):
+            o = action.outcomes.index(one.observation)
             for after in range(len(factor.states)):
                 share = chance * action.likelihood[state, o] * per_outcome[o, state, after]
                 if share > 0:
                     pay = action.reward[state] if pays is None else (
                         pays[state, o] if pays.ndim == 2 else pays[o, state, after])  # fmt: skip
                     worth = problem.discount**step * pay
-                    follow(one.situation, after, share, paid + pay, discounted + worth, step + 1)
+                    follow(one.belief, after, share, paid + pay, discounted + worth, step + 1)
 
     for state in np.flatnonzero(factor.prior).tolist():
-        follow(initial(problem), state, factor.prior[state], 0.0, 0.0, 0)
+        follow(problem.belief(), state, factor.prior[state], 0.0, 0.0, 0)
     chance, paid, discounted = (np.array(column) for column in zip(*found, strict=True))
     mean = float(chance @ paid)
     return mean, float(np.sqrt(max(chance @ (paid - mean) ** 2, 0.0))), float(chance @ discounted)
@@ -287,9 +283,9 @@ def test_payments_have_their_mean_variance_and_worst():
     likelihood = np.array([[0.5, 0.5], [1.0, 0.0]])
     pays = np.array([[4.0, -2.0], [3.0, 7.0]])
 
-    found = payments(np.array([1.0, 3.0]), likelihood, None, pays)
+    found = payments(likelihood, None, pays)
 
-    assert mean_payment(likelihood, None, pays).tolist() == [1.0, 3.0]
+    assert found.mean.tolist() == [1.0, 3.0]
     assert found.variance.tolist() == [9.0, 0.0]
     assert found.worst.tolist() == [-2.0, 3.0]
     assert found.worst_chance.tolist() == [0.5, 1.0]

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import rhoplan
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
 from rhoplan.belief_math.information import information
 from rhoplan.errors import AgentError, ProblemError
 from rhoplan.io.model_file import parse_model, write_model
-from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.diagnostic import partitioned
 from rhoplan.model.pomdp import POMDP, Factor
 from rhoplan.model.validate import check_problem
 from rhoplan.planning.certified.solve import solve
@@ -27,7 +26,7 @@ def drawn(seed: int, tests: int = 3, *, about: bool = True) -> POMDP:
     """Two or three diagnoses with up to three subtypes each, tests of two or three outcomes that run once."""
     rng = np.random.default_rng(seed)
     diagnoses = tuple(f"d{i}" for i in range(rng.integers(2, 4)))
-    grouped = Grouped(
+    grouped = partitioned(
         diagnoses, {name: ("x", "y", "z")[: rng.integers(2, 4)] for name in diagnoses[rng.integers(0, 2) :]}
     )
     size = len(grouped.states)
@@ -158,7 +157,7 @@ def test_the_file_says_what_information_is_about() -> None:
 
 def test_subtypes_that_are_all_alike_are_the_plain_model_in_every_number() -> None:
     tiger = rhoplan.make("tiger")
-    grouped = Grouped(tiger.states, {tiger.states[0]: ("one", "two")})
+    grouped = partitioned(tiger.states, {tiger.states[0]: ("one", "two")})
     alike = rhoplan.DiagnosticProblem(
         name="tiger",
         states=tiger.states,

@@ -24,7 +24,6 @@ from rhoplan.errors import AgentError, LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.gym import ProblemEnv
 from rhoplan.model.pomdp import END, POMDP, Action, Factor
-from rhoplan.model.situation import initial
 from rhoplan.planning.backup import LayerValues
 from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
 from rhoplan.planning.objective import objective_for
@@ -663,7 +662,7 @@ def test_many_errands_are_finished(spec):
 def deepened(problem: POMDP, seconds: float, settings: DeepeningSettings | None = None) -> LookaheadOnGraph:
     leaf = derived_leaf(problem, weight=0.0, discount=problem.discount)
     aim = rhoplan.Objective(discount=problem.discount)
-    return deepen(problem, initial(problem), objective=aim, leaf=leaf, seconds=seconds, settings=settings)[0]
+    return deepen(problem, problem.belief(), objective=aim, leaf=leaf, seconds=seconds, settings=settings)[0]
 
 
 @pytest.mark.parametrize("spec", ["tiger", "diagnosis", "drilling"])

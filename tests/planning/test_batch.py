@@ -9,14 +9,12 @@ import pytest
 
 import rhoplan
 from rhoplan.advice.variations import parameters
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.errors import RhoplanError
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.io.model_file import parse_model
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
@@ -155,7 +153,7 @@ def test_versions_have_the_values_of_models_on_their_own(seed, rules):
         every, _ = batch.first_actions()
         for place, problem in enumerate(changed):
             try:
-                actions = decide(problem, agent, observe_all(problem, given)).actions
+                actions = decide(problem, agent, problem.belief(given=given)).actions
             except RhoplanError:  # beyond the budget
                 assert batch.mass[place] == 0
                 continue

@@ -10,7 +10,6 @@ import pytest
 import rhoplan
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import initial
 from rhoplan.planning.certified.solve import solve
 from seeming import made
 from serving import PATIENCE
@@ -122,7 +121,7 @@ def costly(tests: int = 8) -> POMDP:
 @pytest.mark.parametrize("weight", [0.0, 1.0])
 def test_many(weight: float) -> None:
     problem = costly()
-    search = Search(problem, initial(problem), weight=weight, discount=1.0, memory=1e9)
+    search = Search(problem, problem.belief(), weight=weight, discount=1.0, memory=1e9)
     ended = search.run(1e-9, seconds=PATIENCE, work=np.inf, until_proven=False, progress=None)
     found = search.solution(1e-9, ended)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rhoplan.errors import EvidenceError
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import END, POMDP, Action, Factor
-from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.asked import Asked
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -44,14 +44,14 @@ def claims(
     )
 
 
-def heads(at: Situation) -> float:
+def heads(at: Belief) -> float:
     return float(at.beliefs[0][0])
 
 
 @pytest.mark.parametrize(("weight", "discount"), [(0.0, 1.0), (2.0, 1.0), (2.0, 0.5)])
 def test_a_look_pays_its_price_what_it_tells_and_what_follows(weight: float, discount: float) -> None:
     """What follows is worth the chance of heads, squared: 0.8 or 0.2, with even chances."""
-    policy, start = claims(None, None, weight=weight, discount=discount), initial(coin())
+    policy, start = claims(None, None, weight=weight, discount=discount), coin().belief()
     look, say = policy.origin.menu("here")
     known = -PRICE + weight * SURE + discount * 0.5 * (0.64 + 0.04)
     assert check._backup(policy, start, look, lambda at: heads(at) ** 2).value == pytest.approx(known)
@@ -77,7 +77,7 @@ def test_what_is_not_claimed_is_not_counted() -> None:
 
 
 def test_a_claim_without_an_action_is_none() -> None:
-    def nothing(at: Situation) -> str:
+    def nothing(at: Belief) -> str:
         raise EvidenceError("there is no plan")
 
     policy = claims(lambda at: -7.0, lambda at, least: math.inf, action=nothing)
@@ -103,7 +103,7 @@ def test_a_way_begins_again_after_so_many_actions(longest: int, starts: int, mon
 
 
 def test_now_and_then_a_way_leaves_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    policy, start, rng = claims(None, None), initial(coin()), np.random.default_rng(5)
+    policy, start, rng = claims(None, None), coin().belief(), np.random.default_rng(5)
     monkeypatch.setattr(check, "ASIDE", 0.0)
     assert {check._next(policy, start, rng).name for _ in range(60)} == {"look"}
     monkeypatch.setattr(check, "ASIDE", 1.0)
@@ -114,7 +114,7 @@ def test_now_and_then_a_way_leaves_the_plan(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_large_claim_elsewhere_excuses_no_wrong_one(wrong: float) -> None:
     """Where heads are nearly sure, far too much is claimed, which holds; elsewhere less than saying so pays."""
 
-    def most(at: Situation, least: bool) -> float:
+    def most(at: Belief, least: bool) -> float:
         return -100.0 if least else 1e9 if heads(at) > 0.9 else 10 * heads(at) - 6 - wrong
 
     found = check.check_errands(claims(lambda at: -math.inf, most), np.random.default_rng(0), most=20)

@@ -14,7 +14,8 @@ from seeming import BESIDE, FORCED, SHUFFLED, TRAP, made
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
 
-from bridge import Situation, check_errands
+from bridge import check_errands
+from rhoplan import Belief
 
 
 @pytest.mark.parametrize(
@@ -55,7 +56,7 @@ def test_a_claim_that_is_off_somewhere_is_noticed(change: float) -> None:
     assert check_errands(policy, np.random.default_rng(1), most=30).holds
     lower, upper = ErrandPlan.lower, ErrandPlan.upper
 
-    def moved(situation: Situation) -> float:
+    def moved(situation: Belief) -> float:
         return change if any(belief.max() > 0.8 for belief in situation.beliefs) else 0.0
 
     with (

@@ -14,7 +14,6 @@ import rhoplan
 from rhoplan.agents.agent import make_agent
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu
-from rhoplan.model.situation import initial
 from rhoplan.planning.certified.errands import ErrandPlan
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.decomposition import decomposes
@@ -47,7 +46,7 @@ def test_grids_do_not_contradict_the_errands(weight: float) -> None:
 def test_the_lower_bound_of_a_rover_is_what_its_plan_earns(spec: str, known: float) -> None:
     problem = rhoplan.make(spec)
 
-    lower = ErrandPlan(problem, weight=0.0, discount=1.0).lower(initial(problem))
+    lower = ErrandPlan(problem, weight=0.0, discount=1.0).lower(problem.belief())
 
     assert lower == pytest.approx(known, abs=1e-6)
     assert lower <= known
@@ -70,7 +69,7 @@ def test_a_discounted_rover_has_a_plan_too() -> None:
     problem = rhoplan.make("rocksample-standard:n=4,k=2")
     best = solve(problem, seconds=10.0, gap=0.01, method="points")
 
-    lower = ErrandPlan(problem, weight=0.0, discount=problem.discount).lower(initial(problem))
+    lower = ErrandPlan(problem, weight=0.0, discount=problem.discount).lower(problem.belief())
 
     assert lower <= best.upper
     assert lower > 0.5 * best.lower
@@ -105,9 +104,9 @@ def test_walks_that_get_cheaper_later_leave_no_upper_bound() -> None:
     problem = changed(cheaper)
     plan = ErrandPlan(problem, weight=0.0, discount=1.0)
 
-    assert plan.upper(initial(problem), lambda errand, belief: (0.0, 0.0)) == math.inf
-    assert plan.lower(initial(problem)) > ErrandPlan(rhoplan.make("inspection:n=3"), weight=0.0, discount=1.0).lower(
-        initial(problem)
+    assert plan.upper(problem.belief(), lambda errand, belief: (0.0, 0.0)) == math.inf
+    assert plan.lower(problem.belief()) > ErrandPlan(rhoplan.make("inspection:n=3"), weight=0.0, discount=1.0).lower(
+        problem.belief()
     )
 
 
@@ -117,7 +116,7 @@ def test_a_plan_that_cannot_be_followed_gives_no_bound() -> None:
 
     problem = changed(walled)
 
-    assert ErrandPlan(problem, weight=0.0, discount=1.0).lower(initial(problem)) == -math.inf
+    assert ErrandPlan(problem, weight=0.0, discount=1.0).lower(problem.belief()) == -math.inf
 
 
 def test_what_ends_too_early_leaves_no_upper_bound() -> None:
@@ -133,6 +132,6 @@ def test_rating_errands_ends_when_the_time_is_up() -> None:
     problem = rhoplan.make("rocksample:n=7,k=4")
     plan = ErrandPlan(problem, weight=0.0, discount=1.0)
     with pytest.raises(LimitError):
-        plan.order(initial(problem), deadline=-math.inf)
-    assert plan.lower(initial(problem), deadline=-math.inf) == -math.inf
-    assert plan.lower(initial(problem)) > 0
+        plan.order(problem.belief(), deadline=-math.inf)
+    assert plan.lower(problem.belief(), deadline=-math.inf) == -math.inf
+    assert plan.lower(problem.belief()) > 0

@@ -12,8 +12,8 @@ import pytest
 
 import rhoplan
 from rhoplan.app.cli import _guarded
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import END
-from rhoplan.model.situation import Situation, branch, initial, observe_all
 from rhoplan.planning.asked import BoundedPolicy
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy
@@ -42,12 +42,12 @@ def teller(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return told
 
 
-def on_the_way(problem: rhoplan.POMDP, policy: BoundedPolicy) -> list[Situation]:
+def on_the_way(problem: rhoplan.POMDP, policy: BoundedPolicy) -> list[Belief]:
     """Situations that following `policy` comes to, the likeliest outcome each time."""
-    found = [initial(problem)]
+    found = [problem.belief()]
     while found[-1].observable is not END:
         action = next(a for a in problem.menu(found[-1].observable) if a.name == policy.action(found[-1]))
-        found.append(max(branch(problem, found[-1], action), key=lambda each: each.probability).situation)
+        found.append(max(found[-1].branches(action), key=lambda each: each.probability).belief)
     return found[:-1]
 
 
@@ -58,10 +58,10 @@ def test_a_policy_has_the_upper_bounds_of_grids(tmp_path: Path) -> None:
 
     for policy in both(found, problem, tmp_path / "rover"):
         assert isinstance(policy, ErrandPolicy)
-        low, high = policy.value(initial(problem))
+        low, high = policy.value(problem.belief())
         assert found.lower <= low <= high <= found.upper
-        assert policy.proven(initial(problem)) == found.first
-        seen = observe_all(problem, [("check-0", "good")])
+        assert policy.proven(problem.belief()) == found.first
+        seen = problem.belief(given=[("check-0", "good")])
         assert policy.value(seen)[1] == policy.above[0].value(seen)[1] < math.inf
 
 
@@ -74,7 +74,7 @@ def test_where_only_the_walk_connects_the_policy_knows_the_optimum_everywhere(we
     assert isinstance(other, BoundedPolicy)
 
     for policy in both(found, problem, tmp_path / "tour"):
-        low, high = policy.value(initial(problem))
+        low, high = policy.value(problem.belief())
         assert found.lower <= low <= high <= found.upper
         for situation in on_the_way(problem, policy):
             low, high = policy.value(situation)
@@ -91,8 +91,8 @@ def test_what_the_start_is_worth_at_most_is_kept_where_nothing_else_is_known(tmp
     found = solve(problem, method="errands", discount=0.95)
 
     for policy in both(found, problem, tmp_path / "rover"):
-        assert policy.value(initial(problem))[1] <= found.upper < math.inf
-        assert policy.value(observe_all(problem, [("check-0", "good")]))[1] == math.inf
+        assert policy.value(problem.belief())[1] <= found.upper < math.inf
+        assert policy.value(problem.belief(given=[("check-0", "good")]))[1] == math.inf
 
 
 def test_where_no_upper_bound_is_known_words_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

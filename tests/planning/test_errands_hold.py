@@ -10,7 +10,6 @@ import rhoplan
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.errors import LimitError
-from rhoplan.model.situation import initial, observe_all
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.full_information import full_information_bound
@@ -88,8 +87,8 @@ def test_what_was_dealt_with_may_be_worth_a_test() -> None:
     problem = made(STILL_TESTED)
     policy = solve(problem, weight=1.0).policy
     assert policy is not None
-    later = observe_all(problem, [("say-a", "done")])
-    assert policy.actions(initial(problem))["say-a"][1] >= 0.593147 - 1e-6
+    later = problem.belief(given=[("say-a", "done")])
+    assert policy.actions(problem.belief())["say-a"][1] >= 0.593147 - 1e-6
     assert policy.value(later) == pytest.approx((0.593147, 0.593147), abs=1e-3)
     assert policy.action(later) == "test-a"
 

@@ -17,7 +17,6 @@ from rhoplan.io.pomdpx import parse_pomdpx
 from rhoplan.io.writer import write_model
 from rhoplan.model.horizon import horizon_of, with_horizon
 from rhoplan.model.pomdp import Menu, Observable
-from rhoplan.model.situation import initial, observe
 from rhoplan.model.validate import check_problem
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.routing.full_information import full_information_bound
@@ -65,7 +64,7 @@ def test_a_first_value_that_is_drawn_is_seen_by_a_look_that_takes_no_time(drawn)
     assert "the first value of room_1 is drawn" in drawn.note
     assert (look.outcomes, look.leads_to) == (("hall", "attic"), ("hall", "attic"))
     assert drawn.prior == pytest.approx(HALL * np.array(GIVEN["hall"]) + (1 - HALL) * np.array(GIVEN["attic"]))
-    assert observe(drawn, initial(drawn), "look", "hall").beliefs[0] == pytest.approx(GIVEN["hall"])
+    assert drawn.belief().update("look", "hall").beliefs[0] == pytest.approx(GIVEN["hall"])
     assert [drawn.time_taken(steps) for steps in range(4)] == [0, 0, 1, 2]
 
 
@@ -90,15 +89,15 @@ def test_it_is_worth_the_mean_of_what_it_can_begin_with(drawn, apart, weight, di
 
 def test_its_policy_says_what_the_look_is_worth(drawn):
     found = solve(drawn, weight=1.0, gap=1e-4)
-    start = initial(drawn)
-    hall = observe(drawn, start, "look", "hall")
+    start = drawn.belief()
+    hall = start.update("look", "hall")
 
     low, high = found.policy.value(start)
     assert found.lower - 1e-6 <= low <= high <= found.upper + 1e-3
     (bounds,) = found.policy.actions(start).values()
     assert bounds[0] <= found.upper
     assert bounds[1] >= found.lower
-    rooms = [found.policy.value(observe(drawn, start, "look", room)) for room in ("hall", "attic")]
+    rooms = [found.policy.value(start.update("look", room)) for room in ("hall", "attic")]
     later = [HALL * one + (1 - HALL) * other for one, other in zip(*rooms, strict=True)]
     assert bounds == pytest.approx([learned(drawn) + value for value in later], abs=1e-3)
     assert found.policy.action(hall) in ("look", "move", "leave")
@@ -204,7 +203,9 @@ def test_a_first_look_must_be_one(drawn):
     wrong = [(), (look, look), (replace(look, reward=np.ones(2)),), (replace(look, leads_to=("hall", drawn.start)),)]
     wrong += [(replace(look, leads_to=(rhoplan.END, rhoplan.END)),), (replace(look, transition=np.full((2, 2), 0.5)),)]
     for first in wrong:
-        with pytest.raises(ProblemError, match="'lamp' looks first: its start 'first look' must offer one act") as told:
+        with pytest.raises(
+            ProblemError, match="'lamp' has an initial observation: its start 'first look' must"
+        ) as told:
             check_problem(replace(drawn, menu=Offered(first, drawn.start, drawn.menu)))
         assert told.value.field == ("looks_first",)
     check_problem(drawn)

@@ -14,8 +14,8 @@ pytest.importorskip("numba", reason="grids are an extra")
 from scipy.sparse import csr_array
 
 from rhoplan.belief_math.information import entropy, information, update
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Factor, FixedMenu
-from rhoplan.model.situation import Situation
 from rhoplan.planning.certified.lattice.build import Numbers, lattice_of, least_of
 from rhoplan.planning.certified.lattice.grid import contract, corners, find_point, neutral, refined, rows_of
 from rhoplan.planning.certified.lattice.policy import GridPolicy, _through
@@ -258,7 +258,7 @@ def test_structures_are_told_apart_by_the_numbers_of_their_kinds() -> None:
     assert one.digest != other.digest
 
 
-def best_within(problem: POMDP, situation: Situation, steps: int, weight: float, discount: float) -> float:
+def best_within(problem: POMDP, situation: Belief, steps: int, weight: float, discount: float) -> float:
     """The best value of at most `steps` actions the last of which ends the episode."""
     best = -np.inf
     for action in problem.menu(situation.observable) if steps else ():
@@ -271,7 +271,7 @@ def best_within(problem: POMDP, situation: Situation, steps: int, weight: float,
                 total += (
                     discount
                     * chances[outcome]
-                    * best_within(problem, Situation(there, held), steps - 1, weight, discount)
+                    * best_within(problem, Belief(problem, there, held), steps - 1, weight, discount)
                 )
         best = max(best, total)
     return best
@@ -288,7 +288,7 @@ def test_bounds_hold_at_beliefs_between_grid_points(weight: float, discount: flo
     problem, policy = solved(weight, discount)
     rng, between = np.random.default_rng(2), 0
     for place in ("a", "b", "c") * 4:
-        situation = Situation(place, tuple(rng.dirichlet(np.ones(2), 2)))
+        situation = Belief(problem, place, tuple(rng.dirichlet(np.ones(2), 2)))
         low, high = policy.value(situation)
         assert best_within(problem, situation, 3, weight, discount) <= high + 1e-9
         exact = solve(begun(problem, situation), weight=weight, discount=discount, gap=1e-3, method="points")
@@ -303,7 +303,7 @@ def test_bounds_hold_at_beliefs_between_grid_points(weight: float, discount: flo
     assert between > 0
 
 
-def begun(problem: POMDP, situation: Situation) -> POMDP:
+def begun(problem: POMDP, situation: Belief) -> POMDP:
     """The same problem, with another beginning."""
     factors = tuple(replace(f, prior=b) for f, b in zip(problem.factors, situation.beliefs, strict=True))
     return replace(problem, factors=factors, start=situation.observable)
@@ -350,7 +350,7 @@ def test_what_to_do_is_what_is_worth_most_at_the_least_if_that_is_known_to_be_al
     policy = search(random_problem(5), discount=1.0, levels=2).policy()
     rng, kinds = np.random.default_rng(5), set()
     for place in ("a", "b", "c") * 20:
-        situation = Situation(place, tuple(rng.dirichlet(np.ones(2), 2)))
+        situation = Belief(policy.origin, place, tuple(rng.dirichlet(np.ones(2), 2)))
         bounds = policy.actions(situation)
         known = policy._lower(policy.place_of(place), situation.beliefs)
         least, most = (max(bounds, key=lambda name: bounds[name][side]) for side in (0, 1))

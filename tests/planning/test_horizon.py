@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import BoundAgent, FixedMenu, FollowRule, Situation, _guarded, branch, initial
+from bridge import BoundAgent, FixedMenu, FollowRule, _guarded
 from bridge import solve_bounds as solve
-from rhoplan import END, POMDP, Action, Factor, with_horizon
+from rhoplan import END, POMDP, Action, Belief, Factor, with_horizon
 
 WEIGHTS = (0.0, 1.0)
 
@@ -39,20 +39,20 @@ def entropy(belief: list[float]) -> float:
     return -sum(p * math.log(p) for p in belief if p > 0)
 
 
-def best(problem: POMDP, here: Situation, left: int, weight: float) -> float:
+def best(problem: POMDP, here: Belief, left: int, weight: float) -> float:
     """The value of `left` more actions and then the best ending one, by trying everything."""
     found = []
     for action in problem.menu(here.observable):
         ends = all(place is END for place in action.leads_to)
         if not left and not ends:
             continue
-        after = branch(problem, here, action)
-        worth = float(here.belief @ action.reward)
+        after = here.branches(action)
+        worth = float(here.beliefs[0] @ action.reward)
         if not ends:
-            mixed = np.sum([one.probability * one.situation.belief for one in after], axis=0)
-            doubt = sum(one.probability * entropy(one.situation.belief.tolist()) for one in after)
+            mixed = np.sum([one.probability * one.belief.beliefs[0] for one in after], axis=0)
+            doubt = sum(one.probability * entropy(one.belief.beliefs[0].tolist()) for one in after)
             worth += weight * (entropy(mixed.tolist()) - doubt)
-            later = sum(one.probability * best(problem, one.situation, left - 1, weight) for one in after)
+            later = sum(one.probability * best(problem, one.belief, left - 1, weight) for one in after)
             worth += problem.discount * later
         found.append(worth)
     return max(found, default=0.0)
@@ -64,7 +64,7 @@ def test_bounds_contain_the_recursion(seed: int, weight: float) -> None:
     problem = drawn(seed)
     for horizon in (1, 2, 4):
         found = solve(problem, horizon=horizon, weight=weight, gap=1e-6)
-        value = best(problem, initial(problem), horizon, weight)
+        value = best(problem, problem.belief(), horizon, weight)
         assert found.stopped_by == "gap"
         assert found.lower - 1e-9 <= value <= found.upper + 1e-9
 
@@ -155,9 +155,9 @@ def test_a_situation_without_a_count_is_refused_with_the_way_out() -> None:
     tiger = rhoplan.make("tiger")
     policy = solve(tiger, horizon=2, gap=0.1).policy
     assert policy is not None
-    assert policy.action(initial(rhoplan.with_horizon(tiger, 2))) == "listen"
+    assert policy.action(rhoplan.with_horizon(tiger, 2).belief()) == "listen"
     with pytest.raises(rhoplan.EvidenceError, match=r"must be those of with_horizon\(problem, 2\)"):
-        policy.action(initial(tiger))
+        policy.action(tiger.belief())
 
 
 def test_others_are_compared_within_the_horizon(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

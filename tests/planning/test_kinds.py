@@ -13,8 +13,8 @@ import pytest
 import rhoplan
 from rhoplan.io.policy_writer import write_policy
 from rhoplan.io.pomdp import parse_pomdp
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP, Ids
-from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solve import solve
 
@@ -207,11 +207,11 @@ def test_a_policy_speaks_of_every_state(tmp_path: Path) -> None:
     problem = made(twice)
     policy = solve(problem, gap=1e-3).policy
     assert policy is not None
-    place = initial(problem)
+    place = problem.belief()
     moved = place.beliefs[0].copy()
     one, other = np.flatnonzero(origin == origin[0])
     moved[one], moved[other] = moved[other] + moved[one], 0.0
-    there = Situation(place.observable, (moved,))
+    there = Belief(place.problem, place.observable, (moved,))
 
     assert policy.value(there) == policy.value(place)
     assert policy.action(there) == policy.action(place)
@@ -299,4 +299,4 @@ def test_policies_of_versions_that_put_nothing_together_are_read(tmp_path: Path)
         load_policy(tmp_path / "turned.npz", problem)
     del arrays["kinds"]
     np.savez(tmp_path / "old.npz", **arrays)
-    assert load_policy(tmp_path / "old.npz", problem).value(initial(problem)) == policy.value(initial(problem))
+    assert load_policy(tmp_path / "old.npz", problem).value(problem.belief()) == policy.value(problem.belief())

@@ -13,7 +13,6 @@ from rhoplan.belief_math.information import information, update
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
-from rhoplan.model.situation import observe, observe_all
 from rhoplan.model.validate import checked
 from rhoplan.planning.certified.components import rooms_of
 from rhoplan.planning.certified.lattice.check import check_grids, is_garbling
@@ -138,7 +137,7 @@ def test_the_smallest_published_rover_is_solved():
     policy = found.policy()
     estimate = simulate(problem, BoundAgent("solved", planner=FollowRule(rule=policy)), episodes=100)
     assert abs(estimate.reward - 16.75) < 5 * estimate.se["reward"]
-    assert policy.value(observe_all(problem, [])) == pytest.approx((16.75, 16.75), abs=1e-3)
+    assert policy.value(problem.belief(given=[])) == pytest.approx((16.75, 16.75), abs=1e-3)
 
 
 def test_more_rocks_than_fit_as_one_factor_are_bounded():
@@ -152,7 +151,7 @@ def test_bounds_in_situations_contain_those_of_points():
     problem = rhoplan.make("rocksample:n=3,k=2")
     grids = search(problem).policy()
     points = solve(problem, gap=1e-2, seconds=20, method="points").policy
-    situation = observe_all(problem, [])
+    situation = problem.belief(given=[])
     rng = np.random.default_rng(0)
     for _ in range(8):
         low, high = grids.value(situation)
@@ -161,7 +160,7 @@ def test_bounds_in_situations_contain_those_of_points():
         assert other_low <= high + 1e-6
         actions = [a for a in problem.menu(situation.observable) if not a.ends_episode]
         action = actions[rng.integers(len(actions))]
-        situation = observe(problem, situation, action.name, action.outcomes[rng.integers(len(action.outcomes))])
+        situation = situation.update(action.name, action.outcomes[rng.integers(len(action.outcomes))])
 
 
 def test_points_that_make_no_difference_share_a_place():

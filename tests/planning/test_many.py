@@ -16,7 +16,7 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.belief_math.information import information
 from rhoplan.errors import AgentError
-from rhoplan.model.situation import Situation, branch, initial
+from rhoplan.model.belief import Belief
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import ManySolution, search
 from rhoplan.planning.many.evidence import kinds_of
@@ -216,19 +216,19 @@ def test_policy_is_worth_the_lower_bound(seed: int) -> None:
     found, problem = solved(model), model.problem
     steps = 0
 
-    def worth(situation: Situation) -> float:
+    def worth(situation: Belief) -> float:
         nonlocal steps
         steps += 1
         name = found.policy.action(situation)
         action = next(one for one in problem.menu(situation.observable) if one.name == name)
-        belief = situation.belief
+        belief = situation.beliefs[0]
         if action.ends_episode:
             return float(belief @ action.reward)
         bonus = model.weight * float(information(belief[None, :], action)[0])
-        later = sum(one.probability * worth(one.situation) for one in branch(problem, situation, action))
+        later = sum(one.probability * worth(one.belief) for one in situation.branches(action))
         return float(action.reward[0]) + bonus + model.discount * later
 
-    assert worth(initial(problem)) == pytest.approx(found.lower, abs=1e-8)
+    assert worth(problem.belief()) == pytest.approx(found.lower, abs=1e-8)
     assert steps >= 1
 
 
@@ -312,7 +312,7 @@ def test_nothing_hidden_or_nothing_to_run_is_a_commit_at_once() -> None:
 @pytest.mark.parametrize("name", ["tiger", "chest-pain"])
 def test_kernels_are_given_rows_side_by_side(name: str) -> None:
     problem = rhoplan.make(name)
-    assert kinds_of(problem, initial(problem)).model.likelihood.flags.c_contiguous
+    assert kinds_of(problem, problem.belief()).model.likelihood.flags.c_contiguous
 
 
 @pytest.mark.parametrize("name", ["tiger", "testbed", "four-diseases", "chest-pain"])

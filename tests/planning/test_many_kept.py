@@ -11,7 +11,7 @@ import pytest
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.errors import ProblemError
-from rhoplan.model.situation import Situation, branch, initial
+from rhoplan.model.belief import Belief
 from rhoplan.planning.certified.pointbased.check import Certificate
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.many.check import check_search, largest_assignment
@@ -26,7 +26,7 @@ from test_many_panels import random_panels
 def searched(
     problem: rhoplan.POMDP, *, weight: float = 0.0, discount: float = 1.0, work: float = np.inf
 ) -> tuple[Search, ManySolution]:
-    search = Search(problem, initial(problem), weight=weight, discount=discount, memory=1e9)
+    search = Search(problem, problem.belief(), weight=weight, discount=discount, memory=1e9)
     ended = search.run(1e-9, seconds=PATIENCE, work=work, until_proven=False, progress=None)
     return search, search.solution(1e-9, ended)
 
@@ -113,16 +113,16 @@ def test_a_plan_read_back_does_the_same(seed: int, tmp_path: Path) -> None:
     found.save(tmp_path / "plan")
     again = load_policy(tmp_path / "plan", model.problem)
     assert again.settings == found.settings
-    queue = [initial(problem)]
+    queue = [problem.belief()]
     for situation in queue:
         assert again.action(situation) == found.action(situation)
         assert again.value(situation) == found.value(situation)
         action = next(one for one in problem.menu(situation.observable) if one.name == found.action(situation))
         if not action.ends_episode:
-            queue += [one.situation for one in branch(problem, situation, action)]
+            queue += [one.belief for one in situation.branches(action)]
     off = next((one for one in problem.menu(problem.start) if one.kind == "test"), None)
     if off is not None:
-        there = branch(problem, initial(problem), off)[0].situation
+        there = problem.belief().branches(off)[0].belief
         assert again.actions(there) == found.actions(there)
 
 
@@ -143,7 +143,7 @@ def test_where_repeated_tests_lead_back_to_a_belief_the_best_plan_from_there_is_
     every = [step for steps in found.policy.steps.values() for step in steps]
     for step in every:
         same = [other.lower for other in every if np.abs(other.belief - step.belief).max() <= SAME_BELIEF]
-        followed = found.policy.step(Situation(step.done, (step.belief,)))
+        followed = found.policy.step(Belief(found.policy.origin, step.done, (step.belief,)))
         assert followed is not None
         assert followed.lower == max(same)
     assert any(step.lower < found.lower - 1e-6 for step in every if step.belief == pytest.approx(0.5))

@@ -11,7 +11,6 @@ from rhoplan._old.exact import Plan
 from rhoplan._old.graph import Graph
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
-from rhoplan.model.situation import branch, initial
 from rhoplan.planning.certified.solve import solve, usual_method
 from rhoplan.planning.many import search
 from rhoplan.planning.many.tables import CeilingMaker
@@ -74,9 +73,9 @@ def test_every_bound_holds_the_value_of_exact_look_ahead(
     problem, weight = random_panels(seed), [0.0, 2.0][seed % 2]
     graph = Graph(problem)
     plan = Plan(graph, Information(weight))
-    here = initial(problem)
+    here = problem.belief()
     first = next((a for a in problem.menu(here.observable) if a.name.startswith("p")), problem.menu(here.observable)[0])
-    situations = [here] if first.ends_episode else [here, *(one.situation for one in branch(problem, here, first))]
+    situations = [here] if first.ends_episode else [here, *(one.belief for one in here.branches(first))]
     for situation in situations:  # what was run before the search began counts as well
         exact = float(plan.values(np.array([graph.node(situation)]), LONGEST)[0])
         found = search(problem, situation, weight=weight, gap=1e-9, seconds=PATIENCE)

@@ -11,7 +11,6 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
 from rhoplan.io.formats import parse_problem
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import initial, observe_all
 from rhoplan.planning.certified.saved import load_policy
 from rhoplan.planning.certified.solution import SolveResult
 from rhoplan.planning.certified.solve import solve
@@ -128,7 +127,7 @@ def test_a_policy_knows_a_state_from_the_end_of_doing_nothing(text: str, value: 
     assert found.lower <= value <= found.upper
     found.policy.save(tmp_path / "p")
     for policy in (found.policy, load_policy(tmp_path / "p", problem)):
-        low, high = policy.value(initial(problem))
+        low, high = policy.value(problem.belief())
         assert found.lower - 1e-9 <= low <= value + 1e-9
         assert value - 1e-9 <= high <= found.upper + 1e-9
     assert earned(problem, found) >= found.lower - 1e-6
@@ -138,10 +137,10 @@ def test_what_follows_an_action_that_does_nothing_counts() -> None:
     problem = flat(SHARP)
     policy = solve(problem, gap=1e-6).policy
     assert policy is not None
-    heard = observe_all(problem, [("listen", "hear-left")])
+    heard = problem.belief(given=[("listen", "hear-left")])
 
-    assert policy.actions(initial(problem))["wait"] == pytest.approx((9.0, 9.0), abs=1e-5)
-    assert policy.proven(initial(problem)) == "listen"
+    assert policy.actions(problem.belief())["wait"] == pytest.approx((9.0, 9.0), abs=1e-5)
+    assert policy.proven(problem.belief()) == "listen"
     assert policy.action(heard) == "open-right"
     assert policy.value(heard) == pytest.approx((10.0, 10.0), abs=1e-5)
 

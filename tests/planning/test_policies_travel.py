@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rhoplan
-from bridge import _guarded, initial
+from bridge import _guarded
 from bridge import solve_bounds as solve
 
 WAYS: list[tuple[str, dict[str, Any]]] = [
@@ -27,7 +27,7 @@ WAYS: list[tuple[str, dict[str, Any]]] = [
 def test_a_policy_is_the_same_on_the_other_side(spec: str, asked: dict[str, Any]) -> None:
     policy = solve(rhoplan.make(spec), gap=0.5, **asked).policy
     assert policy is not None
-    start = initial(policy.origin)
+    start = policy.origin.belief()
     there = pickle.loads(pickle.dumps(policy))
     assert there.action(start) == policy.action(start)
     assert there.value(start) == policy.value(start)

@@ -15,7 +15,6 @@ from rhoplan.model.diagnostic import Done
 from rhoplan.model.horizon import Left, horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.pomdp import END, POMDP, Action, Factor
-from rhoplan.model.situation import initial
 from rhoplan.planning.asked import check_about_states, check_asked, spelt, unbeaten
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.saved import load_policy, saved_horizon
@@ -33,7 +32,7 @@ def test_a_policy_with_a_horizon_is_read_for_the_problem_itself_or_with_that_hor
     for problem in (tiger, rhoplan.with_horizon(tiger, 3)):
         again = load_policy(path, problem)
         assert horizon_of(again.origin) == 3
-        assert again.value(initial(again.origin)) == policy.value(initial(policy.origin))
+        assert again.value(again.origin.belief()) == policy.value(policy.origin.belief())
     with pytest.raises(ProblemError, match="has other numbers: solve it again"):
         load_policy(path, rhoplan.with_horizon(tiger, 4))
 
@@ -69,7 +68,7 @@ def test_a_plan_of_errands_brings_no_bounds_of_another_problem(tmp_path: Path) -
     other = solve(rhoplan.make("rocksample:n=3,k=1"), method="grids", gap=5.0).policy
     assert isinstance(policy, ErrandPolicy)
     policy.save(tmp_path / "own")
-    assert load_policy(tmp_path / "own", problem).value(initial(problem)) == policy.value(initial(problem))
+    assert load_policy(tmp_path / "own", problem).value(problem.belief()) == policy.value(problem.belief())
     replace(policy, above=(other,)).save(tmp_path / "mixed")  # type: ignore[arg-type]
     with pytest.raises(ProblemError, match="has other numbers: solve it again"):
         load_policy(tmp_path / "mixed", problem)
@@ -103,7 +102,7 @@ def test_a_policy_is_read_whatever_the_order_in_which_members_of_sets_stand(meth
     assert policy is not None
     policy.save(tmp_path / "basket")
     again = load_policy(tmp_path / "basket", basket(other))
-    assert again.action(initial(again.origin)) == policy.action(initial(policy.origin))
+    assert again.action(again.origin.belief()) == policy.action(policy.origin.belief())
 
 
 @dataclass(frozen=True)

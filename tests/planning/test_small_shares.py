@@ -10,7 +10,7 @@ from pump import PUMP
 from rhoplan.errors import AgentError
 from rhoplan.io.model_file import parse_model
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.model.situation import Situation, initial
+from rhoplan.model.belief import Belief
 from rhoplan.planning.certified.mixing import NEGLIGIBLE, mixture, prices_of
 from rhoplan.planning.certified.solve import solve
 
@@ -101,9 +101,9 @@ def test_bounds_of_a_policy_do_not_cross_where_a_penalty_is_huge() -> None:
     problem = parse_pomdp(RISKY)
     policy = solve(problem, gap=1e-6).policy
     assert policy is not None
-    place = initial(problem)
+    place = problem.belief()
     for belief in ([0.5, 0.5, 0.0, 0.0], [0.5, 0.4999999999995, 5e-13, 0.0], [0.3, 0.7, 0.0, 0.0]):
-        there = Situation(place.observable, (np.array(belief),))
+        there = Belief(place.problem, place.observable, (np.array(belief),))
         worth = max(float(np.array(belief) @ [10.0, 11.0, -1e12, 0.0]), 0.0)
         lower, upper = policy.value(there)
         assert lower <= upper

@@ -16,7 +16,6 @@ from rhoplan.api import simulate
 from rhoplan.app.cli import _guarded
 from rhoplan.io.pomdp_writer import write_pomdp
 from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
-from rhoplan.model.situation import initial, observe
 from rhoplan.planning.certified.solve import solve
 
 pytest.importorskip("numba", reason="solving general problems needs numba")
@@ -84,7 +83,7 @@ def test_a_policy_bounds_every_action_and_says_what_is_proven() -> None:
     problem = restarting_tiger()
     policy = solve(problem, gap=1e-4).policy
     assert policy is not None
-    situation = initial(problem)
+    situation = problem.belief()
     low, high = policy.value(situation)
     bounds = policy.actions(situation)
 
@@ -95,7 +94,7 @@ def test_a_policy_bounds_every_action_and_says_what_is_proven() -> None:
     assert max(above for _, above in bounds.values()) == pytest.approx(high, abs=1e-3)
     assert policy.proven(situation) == "listen"
     for _ in range(3):
-        situation = observe(problem, situation, "listen", "left")
+        situation = situation.update("listen", "left")
     assert policy.action(situation) == "open-right"
 
 
@@ -327,16 +326,16 @@ def test_a_policy_keeps_its_promise_where_the_start_is_known_least() -> None:
     problem = corridor()
     found = solve(problem, gap=1e-3, seconds=600)
     assert found.policy is not None
-    situation = initial(problem)
+    situation = problem.belief()
     for name, (low, _) in found.policy.actions(situation).items():
         action = next(a for a in problem.menu(situation.observable) if a.name == name)
-        chances = situation.belief @ action.likelihood
+        chances = situation.beliefs[0] @ action.likelihood
         later = sum(
-            chance * found.policy.value(observe(problem, situation, name, outcome))[0]
+            chance * found.policy.value(situation.update(name, outcome))[0]
             for outcome, chance in zip(action.outcomes, chances, strict=True)
             if chance > 0
         )
-        assert float(action.reward @ situation.belief) + problem.discount * later >= low - 1e-9
+        assert float(action.reward @ situation.beliefs[0]) + problem.discount * later >= low - 1e-9
 
     agent = BoundAgent("solved", planner=FollowRule(rule=found.policy))
     estimate = simulate(problem, agent, episodes=60)

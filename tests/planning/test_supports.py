@@ -10,7 +10,6 @@ import pytest
 
 import rhoplan
 from rhoplan.evaluation.plan_score import score_solved
-from rhoplan.model.situation import branch, initial
 from rhoplan.planning.certified.pointbased import supports
 from rhoplan.planning.certified.pointbased.compiled import Compiled
 from rhoplan.planning.certified.pointbased.records import compile_problem
@@ -123,13 +122,13 @@ def test_policies_are_followed_saved_and_loaded(
     earned = score_solved(loaded)
     assert earned.kind == "exact"
     assert earned.value >= found.lower - 1e-9  # nothing pays: what was cut off can only cost
-    ahead = [initial(problem)]
+    ahead = [problem.belief()]
     for situation in ahead[:30]:
         low, high = found.policy.value(situation)
         assert low <= high + 1e-9
         assert loaded.value(situation) == (low, high)
         action = next(one for one in problem.menu(situation.observable) if one.name == loaded.action(situation))
-        ahead += [each.situation for each in branch(problem, situation, action)]
+        ahead += [each.belief for each in situation.branches(action)]
 
 
 def noisy(rng: np.random.Generator) -> rhoplan.POMDP:

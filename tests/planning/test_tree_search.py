@@ -15,7 +15,7 @@ import rhoplan
 import rhoplan.planning.tree_search
 from rhoplan.belief_math.information import information, update
 from rhoplan.graph.belief_graph import BeliefGraph
-from rhoplan.model.situation import Situation, branch, initial, observe
+from rhoplan.model.belief import Belief
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.tree_search import METHODS, SearchResult, TreeSearch, TreeSearchSettings, kernels
 from rhoplan.planning.tree_search import search as module
@@ -30,7 +30,7 @@ CLOSE = 1e-9
 def exact(problem, depth, weight=0.0, discount=1.0, situation=None):
     """Value of the root and of each action by place, and the place of the best one, by exact look-ahead."""
     graph = BeliefGraph(problem)
-    held = situation or initial(problem)
+    held = situation or problem.belief()
     nodes = graph.nodes([held.observable], tuple(belief[None] for belief in held.beliefs))
     plan = LookaheadOnGraph(graph, rhoplan.Objective(weight, discount=discount), depth)
     return plan.value(nodes)[0], plan.action_values(nodes, every_terminal=True)[1].value, plan.places(nodes)[0]
@@ -42,7 +42,7 @@ def made(problem, method, depth, *, weight=0.0, discount=1.0, **settings) -> Tre
 
 
 def search(problem, method, depth, *, seed=0, situation=None, **settings) -> SearchResult:
-    return made(problem, method, depth, **settings).run(situation or initial(problem), seed=seed)
+    return made(problem, method, depth, **settings).run(situation or problem.belief(), seed=seed)
 
 
 def terminal_count(problem, situation) -> int:
@@ -165,7 +165,7 @@ def test_solved_tree_of_a_flat_problem_is_the_exact_plan(seed):
 def test_solved_tree_is_the_exact_plan_where_states_change_or_factors_are_several(
     problem, depth, situation, weight, discount
 ):
-    start = None if situation is None else Situation(situation[0], tuple(map(np.array, situation[1])))
+    start = None if situation is None else Belief(problem, situation[0], tuple(map(np.array, situation[1])))
     settings = {"weight": weight, "discount": discount, "situation": start}
     found = search(problem, "mcts", depth, simulations=100_000, seed=1, **settings)
     check_solved(found, exact(problem, depth, **settings))
@@ -241,7 +241,7 @@ def test_pomcp_is_not_clairvoyant_at_the_depth_limit():
 def test_choices_are_legal_all_along_an_episode(method, name):
     problem = rhoplan.make(name)
     agent = made(problem, method, 4, weight=1.0, simulations=300)
-    situation, rng = initial(problem), np.random.default_rng(3)
+    situation, rng = problem.belief(), np.random.default_rng(3)
     for step in range(12):
         menu = problem.menu(situation.observable)
         found = agent.run(situation, seed=(7, step))
@@ -252,8 +252,8 @@ def test_choices_are_legal_all_along_an_episode(method, name):
             assert found.visits.sum() == found.simulations == 300
         if found.place < terminal:
             break
-        branches = branch(problem, situation, going[found.place - terminal])
-        situation = branches[rng.choice(len(branches), p=[one.probability for one in branches])].situation
+        branches = situation.branches(going[found.place - terminal])
+        situation = branches[rng.choice(len(branches), p=[one.probability for one in branches])].belief
         if situation.observable is rhoplan.END:
             break
 
@@ -286,8 +286,8 @@ def test_batches_room_and_exploration_do_not_change_the_result(method, name):
 @pytest.mark.parametrize("method", METHODS)
 def test_searches_do_not_disturb_each_other(method):
     problem = rhoplan.make("inspection:n=8")
-    start = initial(problem)
-    elsewhere = Situation((3, 1, 5), start.beliefs)
+    start = problem.belief()
+    elsewhere = Belief(start.problem, (3, 1, 5), start.beliefs)
     alone = search(problem, method, 5, simulations=400, seed=2)
     busy, other = (made(problem, method, 5, simulations=400) for _ in range(2))
     busy.run(elsewhere, seed=9)
@@ -327,7 +327,7 @@ def test_without_actions_that_go_on_there_is_nothing_to_search():
     commit = rhoplan.Decision("stop", np.array([1.0, 3.0]))
     test = rhoplan.Test("look", 0.0, ("a", "b"), np.eye(2), repeatable=False)
     problem = rhoplan.DiagnosticProblem(name="once", states=("s", "t"), tests=(test,), decisions=(commit,))
-    situation = observe(problem, initial(problem), "look", "a")
+    situation = problem.belief().update("look", "a")
     for method in METHODS:
         found = search(problem, method, 3, simulations=50, situation=situation)
         assert (found.place, found.value) == (0, 1.0)
@@ -357,7 +357,7 @@ def test_policy_takes_the_best_action_and_its_terms_add_up(method):
     policy = TreeSearchPolicy(problem, rhoplan.Objective(2.0), settings, seed=5)
     belief = problem.belief()
     values = policy.action_values(belief)
-    found = TreeSearch(problem, settings, weight=2.0).run(belief.situation, seed=5)
+    found = TreeSearch(problem, settings, weight=2.0).run(belief, seed=5)
     names = [action.name for action in sorted(problem.menu(problem.start), key=lambda one: not one.ends_episode)]
     assert policy.action(belief) == names[found.place]
     assert policy.probabilities(belief) == {name: float(name == names[found.place]) for name in belief.actions}
@@ -378,7 +378,7 @@ def test_policy_on_a_graph_searches_each_node_with_its_seed(method):
     graph = BeliefGraph(problem)
     nodes = np.full(40, graph.root)
     rows, places, chances = policy.on(graph).choose(nodes, [(seed, 1) for seed in range(40)])
-    wanted = [policy.search.run(initial(problem), seed=(seed, 1)).place for seed in range(40)]
+    wanted = [policy.search.run(problem.belief(), seed=(seed, 1)).place for seed in range(40)]
     assert places.tolist() == wanted
     assert rows.tolist() == list(range(40))
     assert chances.tolist() == [1.0] * 40
@@ -394,7 +394,7 @@ def test_seeds_are_whole_numbers():
 
 def test_search_after_the_end_is_refused():
     problem = rhoplan.make("tiger")
-    ended = Situation(rhoplan.END, initial(problem).beliefs)
+    ended = Belief(problem, rhoplan.END, problem.belief().beliefs)
     with pytest.raises(rhoplan.EvidenceError, match="has ended"):
         TreeSearch(problem).run(ended)
 

@@ -24,8 +24,8 @@ from rhoplan.agents.agent import make_adviser
 from rhoplan.app.cli import main
 from rhoplan.errors import LimitError
 from rhoplan.io.model_file import parse_model
+from rhoplan.model.belief import UNKNOWN
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import UNKNOWN
 from rhoplan.present.carry.card import card_page, make_card
 from rhoplan.present.carry.page import carried_page
 from rhoplan.present.content import make_report

@@ -11,7 +11,7 @@ import pytest
 import rhoplan
 from rhoplan.app.cli import _guarded
 from rhoplan.io.pomdp import parse_pomdp
-from rhoplan.model.situation import Situation
+from rhoplan.model.belief import Belief
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.certified.solved import SolvedPolicy
 from rhoplan.present import policy_plot
@@ -95,7 +95,7 @@ def test_the_line_shows_both_bounds_and_every_first_action(tmp_path: Path, drawn
     lines = {line.get_label(): line.get_xydata() for line in value.lines}
     lower, upper = lines["lower bound"], lines["upper bound"]
     for place, height in lower[::40]:
-        here = Situation(policy.origin.start, (np.array([1 - place, place]),))
+        here = Belief(policy.origin, policy.origin.start, (np.array([1 - place, place]),))
         low, high = policy.value(here)
         assert height == pytest.approx(low, abs=1e-9)
         assert np.interp(place, *upper.T) <= high + 1e-9
@@ -135,7 +135,7 @@ def test_the_triangle_names_its_corners_and_actions(tmp_path: Path, drawn: list[
     worth, actions = policy.plans_from(np.vstack([np.eye(3), policy.problem.start]))
     assert {f"surely condition-{number}" for number in range(3)} <= set(words)
     assert {actions[best] for best in worth.argmax(axis=1)} <= set(words)
-    low, high = policy.value(Situation(policy.origin.start, (policy.problem.start,)))
+    low, high = policy.value(Belief(policy.origin, policy.origin.start, (policy.problem.start,)))
     assert any(f"between {low:.4f} and" in word for word in words)
     assert (tmp_path / "three.svg").read_text().lstrip().startswith("<?xml")
     assert (tmp_path / "three.pdf").read_bytes().startswith(b"%PDF")

@@ -14,11 +14,9 @@ import numpy as np
 import pytest
 
 from rhoplan.advice.words import chance, in_thousand, money, percent
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.app.cli import main
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.situation import observe_all
 from rhoplan.present.content import Report, make_report
 from rhoplan.present.page.page import page, write_report
 from rhoplan.present.telling import as_text
@@ -91,7 +89,7 @@ def followed(problem, agent):
     menu = problem.flat
 
     def go(state, seen, probability, spent):
-        choice = decide(problem, agent, observe_all(problem, seen)).choice
+        choice = decide(problem, agent, problem.belief(given=seen)).choice
         test = next((one for one in menu.tests if one.name == choice), None)
         if test is None:
             yield state, tuple(seen), probability, choice, spent

@@ -12,19 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhoplan
-from bridge import (
-    BeliefGraph,
-    BoundAgent,
-    Situation,
-    branch,
-    information,
-    initial,
-    make_agent,
-    predict,
-)
 from bridge import decide_at as decide
-from bridge import estimate as simulate
-from bridge import solve_bounds as solve
+from bridge import information, make_agent, predict
+from rhoplan import Belief
 from strategies import laws
 
 CLOSE = 1e-9
@@ -133,7 +123,7 @@ def test_decision_shows_the_values_of_plain_recursion(place, rocks, horizon, wei
     problem = toy(hopeful_leaf if hopeful else None)
     agent = make_agent("planning-ig", problem, horizon=horizon, weight=weight, discount=discount)
 
-    decision = decide(problem, agent, Situation(place, tuple(map(np.array, rocks))))
+    decision = decide(problem, agent, Belief(problem, place, tuple(map(np.array, rocks))))
 
     wanted = plain_values(place, rocks, horizon, weight, discount, hopeful)
     assert {a.name: a.value for a in decision.actions} == pytest.approx(wanted, abs=CLOSE)
@@ -157,18 +147,6 @@ def test_decision_shows_the_parts_of_a_value():
 def test_kinds_are_derived_from_what_actions_do():
     kinds = {action.name: action.kind for action in toy().menu("left")}
     assert kinds == {"move": "move", "check": "test", "sample": "sample", "leave": "commit"}
-
-
-def test_graph_has_one_node_per_place_and_pair_of_beliefs():
-    """After n steps each rock is spent or has net evidence: the order of checks and moves makes no other node."""
-    graph = BeliefGraph(toy())
-    layer = np.array([graph.root])
-    for _ in range(6):
-        graph.expand(layer)
-        layer = graph.children(layer)
-    situations = [graph.situation(node) for node in range(graph.size)]
-    met = {(one.observable, *(tuple(np.round(b, 12)) for b in one.beliefs)) for one in situations}
-    assert len(met) == graph.size > 50
 
 
 def test_outcome_that_ends_the_episode_has_no_continuation():
@@ -252,9 +230,9 @@ def test_information_of_a_destructive_test_is_about_the_state_it_leaves(data, st
     assert information(belief[None, :], action)[0] == pytest.approx(shared, abs=1e-12)
     factor = rhoplan.Factor("part", tuple(map(str, range(states))), belief)
     problem = rhoplan.POMDP("part", (factor,), "here", lambda place: (action,))
-    for seen in branch(problem, initial(problem), action):
-        o = action.outcomes.index(seen.outcome)
-        assert seen.situation.belief == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)
+    for seen in problem.belief().branches(action):
+        o = action.outcomes.index(seen.observation)
+        assert seen.belief.beliefs[0] == pytest.approx(np.array(joint[o]) / chance[o], abs=1e-14)
 
 
 def test_test_that_resets_the_state_teaches_nothing_about_it():
@@ -262,34 +240,3 @@ def test_test_that_resets_the_state_teaches_nothing_about_it():
     action = rhoplan.Action("crush", np.zeros(2), np.eye(2), ("a", "b"), ("here",) * 2, transition=reset)
     assert not action.preserves_hidden_state
     assert information(np.array([[0.3, 0.7]]), action)[0] == pytest.approx(0, abs=1e-15)
-
-
-# What several hidden factors rule out
-
-
-@pytest.mark.parametrize("weight", [0.0, 1.0])
-def test_a_factored_problem_is_solved(weight):
-    """Eight actions ahead, discounted, leave next to nothing for what comes later: the bounds close on that value."""
-    found = solve(toy(), weight=weight, discount=0.5, gap=1e-3, seconds=300)
-    agent = BoundAgent("deep", 8, weight, discount=0.5)
-    planned = max(action.value for action in rhoplan.decide(toy(), agent).actions)
-
-    assert found.stopped_by == "gap"
-    assert found.upper >= planned - 1e-9
-    assert found.lower == pytest.approx(planned, abs=0.1)
-
-
-def test_a_free_circle_without_a_discount_is_solved():
-    found = solve(toy(), gap=1e-3, seconds=300)
-    planned = max(action.value for action in rhoplan.decide(toy(), BoundAgent("deep", 12, 0.0)).actions)
-
-    assert found.stopped_by == "gap"
-    assert found.upper >= planned - 1e-9
-    assert found.lower == pytest.approx(planned, abs=0.05)
-
-
-def test_exact_score_of_the_toy_is_what_simulation_finds():
-    problem = toy()
-    agent = make_agent("efe", problem)
-    found = simulate(problem, agent, episodes=1000)
-    assert abs(rhoplan.evaluate(problem, agent).reward - found.reward) <= 6 * found.se["reward"]

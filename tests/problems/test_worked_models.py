@@ -152,37 +152,23 @@ WRONG = [
 ]  # fmt: skip
 
 
+SIGNS = "[]{}:,-#&*!|>'\"%@`\t\\\x00\x1b\u2028é😀\ud800"
+
+
 def mutated(text: str, draw: random.Random) -> str:
     """`text` with one to three changes of the kinds that people and editors make."""
     lines = text.rstrip("\n").split("\n")
     for _ in range(draw.choice((1, 1, 2, 3))):
         place = draw.randrange(len(lines))
-        kind = draw.randrange(10)
         line = lines[place]
-        if kind == 0:
-            del lines[place]
-        elif kind == 1:
-            lines.insert(place, line)
-        elif kind == 2:
-            other = draw.randrange(len(lines))
-            lines[place], lines[other] = lines[other], line
-        elif kind == 3:
-            lines[place] = draw.choice(("  ", " ", "\t")) + line if draw.random() < 0.6 else line[1:]
-        elif kind == 4:
-            lines[place] = re.sub(r":.*", ": " + draw.choice(WRONG), line, count=1)
-        elif kind in (5, 6) and (numbers := list(re.finditer(r"-?\d[\d.]*%?", line))):
-            found = draw.choice(numbers)
-            lines[place] = line[: found.start()] + draw.choice(WRONG) + line[found.end() :]
-        elif kind == 7 and (words := list(re.finditer(r"[a-z][a-z_-]+", line))):
-            found = draw.choice(words)
-            lines[place] = line[: found.start()] + draw.choice((found[0][:-1], "x", "no", "")) + line[found.end() :]
-        elif kind == 8:
-            at = draw.randrange(len(line) + 1)
-            lines[place] = line[:at] + draw.choice("[]{}:,-#&*!|>'\"%@`\t\\\x00\x1b\u2028é😀\ud800") + line[at:]
-        elif kind == 9 and draw.random() < 0.2:
-            lines = lines[: max(place, 1)]
-    changed = "\n".join(lines) + "\n"
-    return mutated(text, draw) if changed == text else changed
+        start = draw.randrange(len(line) + 1)
+        parts = [found.span() for found in re.finditer(r"-?\d[\d.]*%?|[a-z][a-z_-]+|(?<=:) .*", line)]
+        first, last = draw.choice([*parts, (start, start)])
+        changed = line[:first] + draw.choice([*WRONG, *SIGNS, line[first : last - 1]]) + line[last:]
+        ways = ([changed],) * 6, ([], [line, line], ["  " + line], ["\t" + line], [line[1:]])
+        lines[place : place + 1] = draw.choice([way for group in ways for way in group])
+        lines = lines or [""]
+    return "\n".join(lines) + "\n"
 
 
 @pytest.mark.parametrize("batch", range(20))

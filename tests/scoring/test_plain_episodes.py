@@ -16,14 +16,12 @@ import pytest
 import rhoplan
 from bridge import (
     Array,
+    EventCount,
     Observable,
     RolloutSettings,
-    Tally,
     draw_state,
     in_names_of,
-    initial,
     make_agent,
-    observe,
     outcome_for,
     simulate_episodes,
 )
@@ -71,8 +69,9 @@ def yard(accuracy: float, *, turned: bool = False) -> POMDP:
         Factor("lamp", ("on", "off")[way], np.array([0.5, 0.5])),
     )
     tallies = {
-        "looks": Tally(("look",)), "odd": Tally((), (), ("odd", "badly")), "bad": Tally(("sell",), ("broken",)),
-        "shown": Tally(("test",), ("on", "whole")), "success": Tally(("commit",), ("whole",)),
+        "looks": EventCount(("look",)), "odd": EventCount((), (), ("odd", "badly")),
+        "bad": EventCount(("sell",), ("broken",)),
+        "shown": EventCount(("test",), ("on", "whole")), "success": EventCount(("commit",), ("whole",)),
     }  # fmt: skip
     return POMDP("yard", factors, "yard", menus.__getitem__, horizon=3, discount=0.9, tallies=tallies)
 
@@ -93,7 +92,7 @@ def plain(problem: POMDP, agent: Any, world: POMDP, number: int, cap: int) -> di
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
     own = np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(1,))))
     states = [draw_state(rng, factor.prior) for factor in world.factors]
-    situation = initial(problem)
+    situation = problem.belief()
     told: dict[str, Any] = {
         "reward": 0.0, "discounted": 0.0, "information": 0.0, "tests": 0, "steps": 0, "success": math.nan,
         "truncated": False, "worst_paid": math.inf, "worst_possible": math.inf, "worst_chance": 0.0,
@@ -143,7 +142,7 @@ def plain(problem: POMDP, agent: Any, world: POMDP, number: int, cap: int) -> di
             told["success"] = float(action.reward[before] == best)
         if action.leads_to[outcome] is END:
             break
-        situation = observe(problem, situation, name, action.outcomes[outcome])
+        situation = situation.update(name, action.outcomes[outcome])
     else:
         told["truncated"] = True
     if "success" in world.tallies:
@@ -151,7 +150,7 @@ def plain(problem: POMDP, agent: Any, world: POMDP, number: int, cap: int) -> di
     elif len(world.factors) == 1 and told["truncated"]:
         told["success"] = 0.0
     told["worst_possible"] = min(told["worst_possible"], told["worst_paid"])
-    told["log_score"] = math.log(situation.belief[states[0]]) if problem.observes_then_commits else math.nan
+    told["log_score"] = math.log(situation.beliefs[0][states[0]]) if problem.observes_then_commits else math.nan
     return told
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rhoplan
-from bridge import Followed, Graph, GraphPolicy, entropy, initial, make_agent, observe
+from bridge import Followed, Graph, GraphPolicy, entropy, make_agent
 from weak import weak_tests
 
 PROBLEMS = {
@@ -43,22 +43,22 @@ def test_what_cases_come_to_is_what_one_counts_case_by_case(name: str, cap: int)
         spent[paid] += share
         met[node] = max(met[node], share)
         if action.name in commits:
-            ends[commits.index(action.name)] += share * situation.belief
+            ends[commits.index(action.name)] += share * situation.beliefs[0]
             stops[node] += share
             done[node] = -1 - [one.name for one in menu.ending].index(action.name)
             return 0.0
         done[node] = [one.name for one in menu.going].index(action.name)
-        chances = situation.belief @ action.likelihood
-        total = share * float(entropy(situation.belief))
+        chances = situation.beliefs[0] @ action.likelihood
+        total = share * float(entropy(situation.beliefs[0]))
         for outcome, chance in zip(action.outcomes, chances.tolist(), strict=True):
             if chance > 0:
-                after = observe(problem, situation, action.name, outcome)
-                total -= share * chance * float(entropy(after.belief))
+                after = situation.update(action.name, outcome)
+                total -= share * chance * float(entropy(after.beliefs[0]))
                 price = Fraction(str(-float(action.reward[0])))
                 total += follow(after, share * chance, paid + price, left - 1)
         return total
 
-    information = follow(initial(problem), 1.0, Fraction(0), cap)
+    information = follow(problem.belief(), 1.0, Fraction(0), cap)
     found = Followed(policy, cap=cap)
     assert found.first == policy.action(graph.root).name
     assert found.stops == pytest.approx(dict(stops))

@@ -10,7 +10,7 @@ import pytest
 
 import rhoplan
 from bridge import decide_at as decide
-from bridge import initial, make_agent, observe, parse_model
+from bridge import make_agent, parse_model
 from rhoplan import END
 from test_plain_episodes import YARD
 
@@ -38,9 +38,9 @@ def test_the_score_is_what_one_counts_case_by_case(weight: float) -> None:
             if leads is END:
                 tests[run] += share * chance
             elif chance > 0:
-                follow(observe(YARD, situation, name, outcome), share * chance, step + 1, run)
+                follow(situation.update(name, outcome), share * chance, step + 1, run)
 
-    follow(initial(YARD), 1.0, 0, 0)
+    follow(YARD.belief(), 1.0, 0, 0)
     found = rhoplan.evaluate(YARD, agent, max_steps=cap)
     for name in ("reward", "discounted", "steps", "truncated"):
         assert getattr(found, name) == pytest.approx(total[name], abs=1e-9), name

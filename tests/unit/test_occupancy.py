@@ -19,7 +19,7 @@ from rhoplan.evaluation.exact import score
 from rhoplan.evaluation.occupancy import Occupancy
 from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.pomdp import END, POMDP, Action, Factor, FixedMenu
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 from rhoplan.model.worlds import in_names_of
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.utility import FunctionUtility
@@ -116,8 +116,8 @@ def test_criteria_of_layers_add_up_to_the_score() -> None:
     occupancy = Occupancy(agent.policy(problem).on(BeliefGraph(problem)), steps=problem.cap, world=graph)
     states = np.array(problem.states)
     counted = {
-        "right": [Tally((one.name,), tuple(states[one.reward > 0].tolist())) for one in problem.commits],
-        "missed": [Tally((one.name,), tuple(states[one.reward < 0].tolist())) for one in problem.commits],
+        "right": [EventCount((one.name,), tuple(states[one.reward > 0].tolist())) for one in problem.commits],
+        "missed": [EventCount((one.name,), tuple(states[one.reward < 0].tolist())) for one in problem.commits],
     }
     events = {name: [Counted(tally, graph) for tally in tallies] for name, tallies in counted.items()}
     total = dict.fromkeys(("reward", "steps", "success", "missed", "right"), 0.0)

@@ -83,7 +83,7 @@ def test_what_is_no_result_is_computed_again_and_told(
         assert [store.get(job) is None for job in JOBS] == [False, True, False, False]
         store.put(JOBS[1], outcome(JOBS[1]))
         assert store.get(JOBS[1]) == store.get(JOBS[1]) is not None
-    assert caplog.messages == [f"1 kept result in '{tmp_path / 'results'}' did not check: computed again"]
+    assert caplog.messages == [f"1 saved result in '{tmp_path / 'results'}' failed the check: computed again"]
 
 
 def test_the_result_of_another_job_is_not_taken(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.policy import GraphPolicy
 from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.belief_math.information import entropy, update
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import END, POMDP, Array, Observable
-from rhoplan.model.situation import Situation, initial
 from rhoplan.problems.registry import make
 
 PUBLISHED = (
@@ -61,8 +61,8 @@ def _search_row(spec: str, method: str, promised: float | None) -> dict[str, Any
     depth = problem.horizon + 3 if method == "pomcp" else 12
     settings = TreeSearchSettings(method, depth, extra_depth=0, simulations=None, seconds=1.0)
     search = TreeSearch(problem, settings, weight=0.0 if method == "pomcp" else 1.0)
-    search.run(initial(problem))
-    result = search.run(initial(problem), seed=1)
+    search.run(problem.belief())
+    result = search.run(problem.belief(), seed=1)
     rate = result.simulations / result.seconds
     limit = result.simulations / promised if promised else None
     detail = f": {rate:,.0f} a second" + (f", {promised:,.0f} promised" if promised else "")
@@ -102,7 +102,7 @@ def _anytime_row(spec: str) -> dict[str, Any]:
     return {"what": what, "seconds": seconds, "limit": limit, "ratio": None, "detail": detail}
 
 
-def _play(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[float, list[tuple[Situation, str]]]:
+def _play(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[float, list[tuple[Belief, str]]]:
     """Seconds spent on deciding in seeded episodes that share a graph, and every situation with its choice."""
     graph, generator = Graph(problem), np.random.default_rng(7)
     policy, made, seconds = GraphPolicy(graph, agent), [], 0.0
@@ -124,7 +124,7 @@ def _play(problem: POMDP, agent: BoundAgent, episodes: int) -> tuple[float, list
     return seconds, made
 
 
-def plain_choice(problem: POMDP, situation: Situation, depth: int, weight: float) -> str:
+def plain_choice(problem: POMDP, situation: Belief, depth: int, weight: float) -> str:
     """The action that the plain recursion takes."""
     worths = _plain_worths(problem, situation.observable, situation.beliefs, depth, weight)
     best = max(value for _, value in worths)

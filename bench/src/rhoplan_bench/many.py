@@ -21,13 +21,12 @@ import numpy as np
 
 from rhoplan.advice.case import Adviser
 from rhoplan.advice.journal import Case
-from rhoplan.agents.agent import make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_agent
 from rhoplan.api import evaluate
 from rhoplan.io.model_file import write_model
+from rhoplan.model.belief import Belief
 from rhoplan.model.diagnostic import Decision, DiagnosticProblem, Test
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.planning.many import search
 
@@ -155,7 +154,7 @@ def quality_rows(models: int, tests: int = 12, seconds: float = 1.0) -> Iterator
     best, lost, taken = (dict[str, list[float]]() for _ in range(3))
     for seed in range(models):
         problem = random_model(tests, seed)
-        optimum = known_value(problem, initial(problem))
+        optimum = known_value(problem, problem.belief())
         for name, plan in (("branch and bound", _searched), ("one step ahead", _one_step)):
             spent, (first, value) = cpu(partial(plan, problem, seconds))
             worth = optimum if value >= optimum - LITTLE else first_worth(problem, first)
@@ -169,19 +168,19 @@ def quality_rows(models: int, tests: int = 12, seconds: float = 1.0) -> Iterator
         yield _row(what, max(taken[name]), None, f"{detail} on average, {worst} at most")
 
 
-def known_value(problem: POMDP, situation: Situation) -> float:
+def known_value(problem: POMDP, situation: Belief) -> float:
     """What the best plan from `situation` on is worth."""
     return search(problem, situation, gap=LITTLE / 10).lower
 
 
 def first_worth(problem: POMDP, name: str) -> float:
     """What the best plan that begins with the action called `name` is worth."""
-    start = initial(problem)
+    start = problem.belief()
     action = next(one for one in problem.menu(start.observable) if one.name == name)
-    reward = float(start.belief @ action.reward)
+    reward = float(start.beliefs[0] @ action.reward)
     if action.ends_episode:
         return reward
-    return reward + sum(one.probability * known_value(problem, one.situation) for one in branch(problem, start, action))
+    return reward + sum(one.probability * known_value(problem, one.belief) for one in start.branches(action))
 
 
 def _searched(problem: POMDP, seconds: float) -> tuple[str, float]:

@@ -13,10 +13,8 @@ from typing import Any
 from rhoplan._old.graph import shared_graph
 from rhoplan.advice.case import advise
 from rhoplan.advice.uncertain.uncertainty import uncertainty
-from rhoplan.agents.agent import make_adviser, make_agent
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide, make_adviser, make_agent
 from rhoplan.io.model_file import parse_model
-from rhoplan.model.situation import initial
 from rhoplan.planning.certified.solve import solve
 from rhoplan.problems.registry import WORKED_MODELS, make
 
@@ -82,8 +80,8 @@ def _search(method: str, seconds: float) -> dict[str, Any]:
     problem = make("rocksample:n=7,k=8")
     settings = TreeSearchSettings(method, problem.horizon, extra_depth=3, simulations=None, seconds=seconds)
     search = TreeSearch(problem, settings, weight=0.0 if method == "pomcp" else 1.0)
-    search.run(initial(problem))
-    taken, found = timed(partial(search.run, initial(problem), seed=1))
+    search.run(problem.belief())
+    taken, found = timed(partial(search.run, problem.belief(), seed=1))
     what = f"{method} on rocksample:n=7,k=8, {seconds:g} s allowed"
     detail = f": {found.simulations:,} simulations, 1,000 promised"
     return {"what": what, "seconds": taken, "limit": 3 * seconds, "ratio": None, "detail": detail}

@@ -26,8 +26,8 @@ from rhoplan.agents.planners import (
 )
 from rhoplan.errors import NotAvailable
 from rhoplan.model.belief import Belief
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf, Rule
-from rhoplan.model.situation import Situation
 from rhoplan.planning.lookahead import LookaheadOnGraph
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
@@ -228,7 +228,7 @@ class PolicyRule:
     policy: Policy
 
     def __call__(self, problem: POMDP, situation: Situation, weight: float) -> str:
-        belief = Belief(problem, situation)
+        belief = Belief(problem, situation.observable, situation.beliefs)
         return checked_action(belief, self.policy.action(belief), self.policy.name)
 
 
@@ -242,7 +242,7 @@ class PolicyChooser(Follower):
     def explain(self, node: int, seed: Seed) -> tuple[Array, int, int]:
         later, slot, ending = super().explain(node, seed)
         try:
-            values = self.policy.action_values(Belief(self.graph.problem, self.graph.situation(node)))
+            values = self.policy.action_values(self.graph.situation(node))
         except NotAvailable:
             return later, slot, ending
         menu = self.graph.menus[self.graph.observable[node]].going

@@ -27,8 +27,8 @@ from rhoplan._old.graph import Graph
 from rhoplan._old.merging import distinct, numbered
 from rhoplan._old.worlds import Ending, World
 from rhoplan.belief_math.information import information
+from rhoplan.model.belief import impossible
 from rhoplan.model.pomdp import END, Action, Array, Ids
-from rhoplan.model.situation import impossible
 
 NEGLIGIBLE = 1e-17
 """Mass at one place at one step below which it is no longer followed, unless so much is at stake there that it

@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -29,8 +30,8 @@ from rhoplan._old.table import BeliefTable
 from rhoplan._old.ties import choose
 from rhoplan.belief_math.information import entropy, gain, predict
 from rhoplan.errors import LimitError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
-from rhoplan.model.situation import Situation
 
 UNKNOWN, ENDED = -2, -1
 """What an arc leads to before it is expanded, and where its outcome ends the episode (or cannot happen)."""
@@ -81,7 +82,7 @@ class Graph:
         self._allocate(0, 0)
         # Where all that can ever be offered is known, the width stays: what is read before growing fits after.
         self._widen(*known_width(problem))
-        self.root = int(self.node(Situation(problem.start, tuple(factor.prior for factor in problem.factors))))
+        self.root = int(self.node(problem.belief()))
 
     # -- situations -----------------------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ class Graph:
     def situation(self, node: int) -> Situation:
         """The situation that `node` stands for."""
         beliefs = tuple(table.beliefs[i] for table, i in zip(self.tables, self.belief[node], strict=True))
-        return Situation(self.observables[self.observable[node]], beliefs)
+        return Situation(self.problem, self.observables[self.observable[node]], beliefs)
 
     def beliefs(self, nodes: Ids, factor: int = 0) -> Array:
         """Beliefs (n, S) about one factor at `nodes`."""
@@ -255,7 +256,7 @@ class Graph:
         if kernel.transition is None:
             before = table.entropy[single]
         else:
-            before = entropy(self.problem.factors[kernel.factor].asked(predict(beliefs, kernel)))
+            before = entropy(self.problem.factors[kernel.factor].about(predict(beliefs, kernel)))
         targets = self._targets(actions, outcomes)
         self.information[nodes, slots] = gain(before, probability, table.entropy[after] * possible)[place]
         # Beliefs sum to 1 up to their last digit; a price is exact.
@@ -306,11 +307,19 @@ class Graph:
     def _rows(self, nodes: Ids) -> Keys:
         return self._held[nodes].view(np.uint64)
 
+    @cached_property
+    def gains_by_state(self) -> Array | None:
+        """The largest reward (S,) of a terminal action in each state, at least 0; None if not known everywhere."""
+        if not self.problem.observes_then_commits:
+            return None
+        best: Array = np.maximum(np.max([commit.reward for commit in self.problem.commits], axis=0), 0.0)
+        return best
+
     def _set_stops(self, nodes: Ids) -> None:
         self.stop_reward = grown(self.stop_reward, self.size, -np.inf)
         self.stop_action = grown(self.stop_action, self.size, -1)
         # Where the hidden state may change, or what can be had depends on the place, no belief bounds what is to come.
-        per_state = self.problem.gains
+        per_state = self.gains_by_state
         self.gains = grown(self.gains, self.size, self.problem.reward_scale if per_state is None else 0.0)
         step = max(1, CHUNK_NUMBERS // max(len(factor.states) for factor in self.problem.factors))
         for start in range(0, len(nodes), step):

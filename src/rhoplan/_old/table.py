@@ -111,7 +111,7 @@ class BeliefTable:
                 setattr(self, name, grown(getattr(self, name), self.size, 0))
             new, added = slice(start, self.size), beliefs[fresh]
             self._beliefs[new] = added
-            self._entropy[new] = entropy(added if self._factor is None else self._factor.asked(added))
+            self._entropy[new] = entropy(added if self._factor is None else self._factor.about(added))
             key, proof = self._draw(len(fresh)).T if evidence is None else (evidence[0][fresh], evidence[1][fresh])
             self._evidence[new], self._proof[new] = key, proof
             if turn is not None:

@@ -47,7 +47,7 @@ class GraphUtility:
         weight = abs(self.utility.weight)
         if isinstance(self.utility, FunctionUtility):
             return np.full(len(nodes), weight * self.utility.scale)
-        if graph.problem.gains is not None:
+        if graph.gains_by_state is not None:
             held: Array = graph.tables[0].entropy[graph.belief[nodes, 0]]
             return weight * held
         return np.full(len(nodes), weight * sum(math.log(len(factor.states)) for factor in graph.problem.factors))

@@ -163,7 +163,7 @@ def stops(followed: Followed) -> tuple[Stopping, ...]:
     found = []
     for place, commit in enumerate(problem.flat.commits):
         ways = [(share, where) for where, share in ended.items() if int(followed.policy.ending[where]) == place]
-        sure = [(share, float(graph.situation(where).belief @ problem.flat.right[place])) for share, where in ways]
+        sure = [(share, float(graph.situation(where).beliefs[0] @ problem.flat.right[place])) for share, where in ways]
         counted = [right for share, right in sure if share >= RAREST]
         if counted:
             total = sum(share for share, _ in sure)

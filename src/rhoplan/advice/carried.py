@@ -17,8 +17,8 @@ from rhoplan.advice.outlay import Ahead, outlook
 from rhoplan.advice.start import FRESH, Standing, started
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError
+from rhoplan.model.belief import UNKNOWN
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import UNKNOWN, branch, observe
 
 NOWHERE = -1
 """Where an arrow leads that the plan does not hold."""
@@ -170,11 +170,11 @@ class _Walk:
         if action.ends_episode:
             return [], []
         graph, here = plans.graph, plans.graph.situation(node)
-        results = [((left, graph.node(one.situation)), one.probability) for one in branch(graph.problem, here, action)]
+        results = [((left, graph.node(one.belief)), one.probability) for one in here.branches(action)]
         fewer = left | {action.name}
         others: list[tuple[Key, str]] = [((fewer, self.model(fewer).graph.node(here)), "unavailable")]
         if UNKNOWN not in action.outcomes:
-            others.append(((left, graph.node(observe(graph.problem, here, action.name, UNKNOWN))), "unknown"))
+            others.append(((left, graph.node(here.update(action.name, UNKNOWN))), "unknown"))
         return results, others
 
     def place(self, key: Key) -> Place:

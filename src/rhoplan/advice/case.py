@@ -21,9 +21,9 @@ from rhoplan.agents.agent import BoundAgent, make_agent
 from rhoplan.agents.fitting import MEMORY, Fit, fitting
 from rhoplan.agents.planners import Lookahead
 from rhoplan.errors import AgentError, EvidenceError, LimitError
+from rhoplan.model.belief import Belief
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation, observe_all
 
 __all__ = ["Advice", "Adviser", "Evidence", "First", "advise", "check_fixed", "follow", "without"]
 
@@ -224,11 +224,11 @@ def without(problem: POMDP, unavailable: Iterable[str]) -> POMDP:
     return replace(problem, menu=menu.without(left_out))
 
 
-def follow(problem: POMDP, given: Evidence) -> tuple[Situation, float]:
+def follow(problem: POMDP, given: Evidence) -> tuple[Belief, float]:
     """The situation after `given`, and what the tests cost."""
-    situation, spent = observe_all(problem, []), 0.0
+    situation, spent = problem.belief(given=[]), 0.0
     for number in range(len(given)):
-        before, situation = situation, observe_all(problem, given[: number + 1])
+        before, situation = situation, problem.belief(given=given[: number + 1])
         action = next(a for a in problem.menu(before.observable) if a.name == given[number][0])
-        spent -= float(before.belief @ action.reward)
+        spent -= float(before.beliefs[0] @ action.reward)
     return situation, spent

@@ -17,9 +17,9 @@ from rhoplan.advice.part import Bounds
 from rhoplan.advice.second import Opinion, second_opinion
 from rhoplan.advice.words import money, words_for
 from rhoplan.agents.agent import BoundAgent
+from rhoplan.model.belief import Belief
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation, branch, named_beliefs
 
 Evidence = Sequence[tuple[str, str]]
 
@@ -133,7 +133,7 @@ def tell_first(
         commits=tuple(_stop(model, situation, v.name, v.reward) for v in order if v.kind == "commit"),
         behind={v.name: max(chosen.value - v.value, 0.0) for v in values},
         chances={
-            action.name: {one.outcome: one.probability for one in branch(model, situation, action)}
+            action.name: {one.observation: one.probability for one in situation.branches(action)}
             for action in model.menu(situation.observable)
             if not action.ends_episode
         },
@@ -146,7 +146,7 @@ def tell_first(
     )
 
 
-def _waiting(problem: POMDP, situation: Situation) -> dict[str, tuple[str, ...]]:
+def _waiting(problem: POMDP, situation: Belief) -> dict[str, tuple[str, ...]]:
     done = situation.observable
     assert isinstance(done, Done)
     tests = [test for test in problem.flat.tests if test.repeatable or test.name not in done.run]
@@ -154,26 +154,26 @@ def _waiting(problem: POMDP, situation: Situation) -> dict[str, tuple[str, ...]]
     return {name: others for name, others in left.items() if others}
 
 
-def _stop(problem: POMDP, situation: Situation, commit: str, value: float) -> Stop:
+def _stop(problem: POMDP, situation: Belief, commit: str, value: float) -> Stop:
     place = [c.name for c in problem.flat.commits].index(commit)
-    return Stop(commit, value, float(situation.belief @ (1 - problem.flat.right[place])))
+    return Stop(commit, value, float(situation.beliefs[0] @ (1 - problem.flat.right[place])))
 
 
 def _results(policy: GraphPolicy, node: int, test: str, now: str) -> tuple[Result, ...]:
     graph, follows, found = policy.graph, policy.committed(node), list[Result]()
     problem, situation = graph.problem, graph.situation(node)
     action = next(a for a in problem.menu(situation.observable) if a.name == test)
-    for one in branch(problem, situation, action):
-        after = graph.node(one.situation)
+    for one in situation.branches(action):
+        after = graph.node(one.belief)
         menu = graph.menus[graph.observable[after]]
         best = menu.ending[int(policy.plan.best_ending(np.array([after]))[1][0])].name
-        belief = _named(problem, one.situation)
-        found.append(Result(one.outcome, one.probability, belief, follows.action(after).name, best != now))
+        belief = _named(problem, one.belief)
+        found.append(Result(one.observation, one.probability, belief, follows.action(after).name, best != now))
     return tuple(found)
 
 
-def _named(problem: POMDP, situation: Situation) -> dict[str, float]:
-    return next(iter(named_beliefs(problem, situation).values()))
+def _named(problem: POMDP, situation: Belief) -> dict[str, float]:
+    return next(iter(situation.diagnoses().values()))
 
 
 def _reason(

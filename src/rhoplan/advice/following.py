@@ -12,8 +12,8 @@ from rhoplan.advice.margin import Lead
 from rhoplan.advice.pathway import pathway
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.agents.planners import FollowRule
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation
 from rhoplan.planning.constrained import UNREACHED, ConstrainedProblem, TabularPolicy
 
 
@@ -23,7 +23,7 @@ class CourseRule:
 
     course: TabularPolicy
 
-    def __call__(self, problem: POMDP, situation: Situation, weight: float) -> str:
+    def __call__(self, problem: POMDP, situation: Belief, weight: float) -> str:
         graph, places = self.course.graph, self.course.places
         node = int(graph.nodes([situation.observable], tuple(belief[None] for belief in situation.beliefs))[0])
         if node >= len(places) or places[node] == UNREACHED:

@@ -28,7 +28,6 @@ from rhoplan.errors import EvidenceError, ModelFileError, ProblemError
 from rhoplan.files import write_text
 from rhoplan.io.model_file import write_model
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import observe, observe_all
 from rhoplan.version import __version__
 
 KINDS = ({"test", "outcome"}, {"unavailable"}, {"commit"})
@@ -110,7 +109,7 @@ class Case:
 
     def enter(self, test: str, outcome: str, why: str = "") -> None:
         """The result of a test, recommended or not."""
-        observe(self.problem, observe_all(self.problem, self.given), test, outcome)  # refuses what is not allowed
+        self.problem.belief(given=self.given).update(test, outcome)  # refuses what is not allowed
         if test in self.unavailable:
             raise EvidenceError(f"test '{test}' was said not to be available", field=("test",))
         self._add({"test": test, "outcome": outcome}, test, why)

@@ -17,8 +17,8 @@ from rhoplan._old.ties import tolerance
 from rhoplan._old.turnover import turnover
 from rhoplan.advice.words import counted, money, percent
 from rhoplan.agents.agent import BoundAgent
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation
 from rhoplan.planning.recommendation import ActionValue, Recommendation
 
 
@@ -110,7 +110,7 @@ def proven_lead(problem: POMDP, agent: BoundAgent, choice: str, bounds: Mapping[
     return Lead(second, max(margin, 0.0), True, _alike(choice, second, told, close))
 
 
-def certified(agent: BoundAgent, situation: Situation) -> dict[str, Any]:
+def certified(agent: BoundAgent, situation: Belief) -> dict[str, Any]:
     """Bounds of every action and what is proven best, where `agent` follows a solved policy; else empty."""
     policy: Any = getattr(agent.planner, "rule", None)
     if not hasattr(policy, "proven"):

@@ -24,7 +24,6 @@ from rhoplan.advice.margin import first_lead
 from rhoplan.advice.outlay import outlook
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.model.pomdp import POMDP, Array
-from rhoplan.model.situation import named_beliefs
 
 __all__ = ["Leaf", "Node", "Outcome", "Pathway", "Step", "pathway"]
 
@@ -138,7 +137,7 @@ class _Builder:
     def record(self, place: _Place) -> Node:
         """The finished record of `place` and of everything below it."""
         found = self.graph.situation(place.node)
-        belief = next(iter(named_beliefs(self.graph.problem, found).values()))
+        belief = next(iter(found.diagnoses().values()))
         action = self.policy.action(place.node).name
         if place.children:
             cost = -float(self.graph.reward[place.node, place.slot]) + 0.0

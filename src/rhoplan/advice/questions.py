@@ -20,7 +20,6 @@ from rhoplan.advice.variations import Parameter
 from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.pomdp import POMDP, Array, Ids
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch
 
 USUAL_WORK = 1e9
@@ -181,6 +180,6 @@ class Asker:
         """The answer on a graph of its own, and how many numbers that took; RhoplanError where the evidence would be
         impossible, or beyond a cap."""
         graph = Graph(without(problem, self.unavailable))
-        node = graph.node(observe_all(problem, self.given))
+        node = graph.node(problem.belief(given=self.given))
         name = GraphPolicy(graph, agent).action(node).name
         return Answer(value, name, name == self.now, np.empty(0)), graph.probability[: graph.size].size

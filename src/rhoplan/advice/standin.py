@@ -20,7 +20,6 @@ from rhoplan.agents.planners import Lookahead
 from rhoplan.errors import LimitError
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import DecisionTree
 
 MOST_NUMBERS = 1_000_000
@@ -42,7 +41,7 @@ def flips_of(
     if not agent.planner.is_bounded:
         found = flips(problem, agent, given, unavailable=unavailable, only=only, budget=budget, now=now, layout=layout)
         return Part("sensitivity", "exact", found)
-    done, depth = observe_all(problem, given).observable, agent.horizon
+    done, depth = problem.belief(given=given).observable, agent.horizon
     assert isinstance(done, Done)
     while depth > 1 and size_of(problem, depth, done, repeats=True).nodes * len(problem.flat.tests) > MOST_NUMBERS:
         depth -= 1

@@ -16,9 +16,9 @@ import numpy as np
 from rhoplan.advice.first import Evidence
 from rhoplan.advice.words import belief_words, percent
 from rhoplan.errors import EvidenceError, in_a_row
+from rhoplan.model.belief import UNKNOWN, Belief, impossible
 from rhoplan.model.diagnostic import Done, Test
 from rhoplan.model.pomdp import POMDP, ROW_SUM_TOLERANCE, Action, Array
-from rhoplan.model.situation import UNKNOWN, Situation, branch, impossible, initial
 
 Prior = Mapping[str, float]
 """Chances of states by name; those that are not named share the rest as they do in the model."""
@@ -53,13 +53,13 @@ FRESH = Standing()
 def started(problem: POMDP, prior: Prior | None = None, known: Evidence = ()) -> POMDP:
     """`problem` as it stands at the start of a case with this prior in which `known` is known already."""
     found = with_prior(problem, prior) if prior else problem
-    factor, here = found.factors[0], initial(found)
+    factor, here = found.factors[0], found.belief()
     for place, (name, outcome) in enumerate(known):
         try:
             here = _told(found, here, _test(found, here, name), outcome)
         except EvidenceError as error:
             raise error.within("known", place) from None
-    return replace(found, start=here.observable, factors=(replace(factor, prior=here.belief),)) if known else found
+    return replace(found, start=here.observable, factors=(replace(factor, prior=here.beliefs[0]),)) if known else found
 
 
 def with_prior(problem: POMDP, prior: Prior) -> POMDP:
@@ -110,7 +110,7 @@ def _results(given: Evidence) -> str:
     return ", ".join(f"{test} {'not known' if outcome == UNKNOWN else outcome}" for test, outcome in given)
 
 
-def _test(problem: POMDP, here: Situation, name: str) -> Test:
+def _test(problem: POMDP, here: Belief, name: str) -> Test:
     """The test called `name`, if its result can be known in addition to what is."""
     menu, done = problem.flat, here.observable
     assert isinstance(done, Done)
@@ -132,7 +132,7 @@ def _test(problem: POMDP, here: Situation, name: str) -> Test:
     return test
 
 
-def _told(problem: POMDP, here: Situation, test: Test, outcome: str) -> Situation:
+def _told(problem: POMDP, here: Belief, test: Test, outcome: str) -> Belief:
     """The situation once `outcome` of `test` is known, with nothing paid and nothing counted."""
     done = here.observable
     assert isinstance(done, Done)
@@ -145,9 +145,9 @@ def _told(problem: POMDP, here: Situation, test: Test, outcome: str) -> Situatio
     run = problem.flat.after(test, done).run
     after = Done(run, done.paid, done.tests, done.spent)
     action = Action(
-        test.name, np.zeros(len(here.belief)), test.likelihood, test.outcomes, (after,) * len(test.outcomes)
+        test.name, np.zeros(len(here.beliefs[0])), test.likelihood, test.outcomes, (after,) * len(test.outcomes)
     )
-    for one in branch(problem, here, action):
-        if one.outcome == outcome:
-            return one.situation
-    raise impossible(problem, here.belief, action, outcome)
+    for one in here.branches(action):
+        if one.observation == outcome:
+            return one.belief
+    raise impossible(problem, here.beliefs[0], action, outcome)

@@ -13,15 +13,18 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
-from rhoplan.agents.fitting import chosen
+from rhoplan.agents.fitting import COSTS, fitting
 from rhoplan.agents.planners import BuiltInPlanner, FollowRule, PlannedPolicy, field_names
 from rhoplan.agents.registry import OTHER_AGENTS, PLANNERS, UTILITIES, row_of
 from rhoplan.agents.settings import DEFAULT_NEAR, SETTINGS, checked, unlike, unused
 from rhoplan.belief_math.information import per_nat
 from rhoplan.errors import AgentError, expect
+from rhoplan.model.belief import Belief
+from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import BeliefUtility, Objective
 from rhoplan.planning.planner import Planner
+from rhoplan.planning.recommendation import Recommendation, recommend
 from rhoplan.planning.utility import Utility
 
 Value = TypeVar("Value")
@@ -43,7 +46,7 @@ AGENTS: dict[str, AgentKind] = {
     "info-gain": AgentKind(None, True, True, "information bonus, one test ahead"),
     "planning-ig": AgentKind(None, False, True, "information bonus and planning depth"),
     "efe": AgentKind(1.0, False, True, "the joint objective: weight 1 (Proposition 1)"),
-    "epistemic-only": AgentKind(None, False, False, "ablation: commits are worth nothing"),
+    "epistemic-only": AgentKind(None, False, False, "ablation: terminal actions are worth nothing"),
 }
 
 DEFAULT_PLANNER, DEFAULT_UTILITY = "exact", "information"
@@ -184,6 +187,15 @@ def make_agent(name: str, problem: POMDP, **settings: Any) -> BoundAgent:
     )
 
 
+def decide(problem: POMDP, agent: BoundAgent, belief: Belief | None = None, *, seed: int = 0) -> Recommendation:
+    """What `agent` does at `belief` (the initial one by default), and why. seed: for planners that sample."""
+    expect(problem, POMDP, "make")
+    expect(agent, BoundAgent, "agent")
+    policy = agent.policy(problem, seed=seed)
+    here = policy.belief(problem.belief() if belief is None else belief)
+    return recommend(policy, here, objective=agent.objective)
+
+
 def other_agents(problem: POMDP) -> list[str]:
     """Names of the registered agents that support `problem`."""
     return [name for name, agent in OTHER_AGENTS.items() if agent.supports(problem)]
@@ -225,7 +237,8 @@ def _listed(name: str, problem: POMDP, objective: Objective, price: float, given
     if kind.one_step and "horizon" in field_names(planner):
         planner = replace(planner, horizon=1)  # type: ignore[type-var]
     if "planner" not in given:
-        fit = chosen(problem, planner, objective)
+        repeats = len(problem.factors[0].states) <= FEW_STATES
+        fit = next(fitting(problem, planner, objective, work=COSTS.quick, repeats=repeats))
         planner, notes = fit.planner, [*notes, *filter(None, [fit.words])]
     return BoundAgent(name, objective=objective, planner=planner, near=given["near"], notes=tuple(notes))
 
@@ -255,7 +268,7 @@ def _utility(utility: BeliefUtility | str, target: Sequence[float] | None, probl
     sizes = {len(factor.states) for factor in problem.factors}
     if target is None or sizes != {len(target)}:
         count = " or ".join(map(str, sorted(sizes)))
-        had = "nothing came" if target is None else f"{len(target)} came"
+        had = "there is none" if target is None else f"there are {len(target)}"
         raise AgentError(
             f"target must be a probability for each of the {count} states for utility {utility}; {had}",
             field=("target",),

@@ -57,7 +57,7 @@ def _check_policy(planner: Planner, problem: POMDP, objective: Objective | None,
     _require(isinstance(policy, Policy), planner, "return a Policy by `solve`", what)
     graph = BeliefGraph(problem)
     nodes = _nearest(graph)
-    beliefs = [Belief(problem, graph.situation(node)) for node in nodes.tolist()]
+    beliefs = [graph.situation(node) for node in nodes.tolist()]
     shares = [_shares(planner, policy, belief, where) for belief in beliefs]
     if policy.is_timed:
         return

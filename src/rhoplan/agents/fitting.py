@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from rhoplan.agents.planners import Lookahead, RunOnce
 from rhoplan.errors import AgentError, MissingExtra
 from rhoplan.model.diagnostic import Done
-from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.pomdp import POMDP
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.planner import Planner
@@ -63,16 +62,13 @@ class Size:
 
     @property
     def bytes(self) -> float:
-        return self.menus * self._menu_bytes + self.nodes * self._node_bytes
+        """Memory of the graph and its menus."""
+        return self.menus * self.tests * COSTS.action_bytes + self.nodes * self._node_bytes
 
     def most_nodes(self, memory: float) -> int:
         """The number of nodes that fit into `memory`, with their share of the menus."""
-        share = self.menus / self.nodes if 1 < self.nodes < math.inf else 0.0
-        return int(memory / (self._node_bytes + share * self._menu_bytes))
-
-    @property
-    def _menu_bytes(self) -> float:
-        return self.tests * COSTS.action_bytes
+        is_counted = 1 < self.nodes < math.inf
+        return int(memory * self.nodes / self.bytes if is_counted else memory / self._node_bytes)
 
     @property
     def _node_bytes(self) -> float:
@@ -107,13 +103,6 @@ def size_of(problem: POMDP, horizon: int, done: Done | None = None, *, repeats: 
     return Size(menus, nodes, len(menu.tests), outcomes, len(problem.states))
 
 
-def chosen(problem: POMDP, planner: Planner, objective: Objective) -> Fit:
-    """`planner`, or what replaces it because exact look-ahead in a diagnostic `problem` is not quick."""
-    if not isinstance(planner, Lookahead) or problem.listed is None:
-        return Fit(planner)
-    return next(fitting(problem, planner, objective, work=COSTS.quick, repeats=len(problem.states) <= FEW_STATES))
-
-
 def fitting(
     problem: POMDP,
     planner: Planner,
@@ -124,17 +113,17 @@ def fitting(
     work: float = math.inf,
     repeats: bool = False,
 ) -> Iterator[Fit]:
-    """Planners to try in turn in a diagnostic `problem`: `planner` first if it is within `memory` and `work`.
+    """Planners to try in turn: `planner` first, if it is within `memory` and `work`.
 
-    repeats: see `size_of`.
+    Only exact look-ahead in a diagnostic `problem` is replaced. repeats: see `size_of`.
     """
     search_memory = COSTS.search_share * memory
-    if not isinstance(planner, Lookahead):
+    if not isinstance(planner, Lookahead) or problem.listed is None:
         yield Fit(replace(planner, memory=search_memory) if isinstance(planner, RunOnce) else planner)
         return
     size, asked = size_of(problem, planner.depth, done, repeats=repeats), f"looking {planner.depth} ahead exactly needs"
     needs = "tens of thousands of" if size.nodes == math.inf else f"{size.nodes:,.0f}"
-    reason = f"{asked} {needs} situations or more"
+    reason = f"{asked} {needs} beliefs or more"
     if size.bytes <= memory and size.work <= work:
         yield Fit(planner, size=size)
         reason = f"{asked} too much memory"

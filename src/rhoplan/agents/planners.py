@@ -20,7 +20,7 @@ from rhoplan.model.pomdp import POMDP, Leaf, Rule
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective, objective_for
 from rhoplan.planning.planner import Planner
-from rhoplan.planning.policy import BeliefLike, DelegatingPolicy, Policy, PolicyOnGraph, checked_action
+from rhoplan.planning.policy import DelegatingPolicy, FunctionPolicy, Policy, PolicyOnGraph
 from rhoplan.planning.policy_file import digest_of_problem, is_same, write_policy_file
 from rhoplan.planning.run_once import RunOncePolicy
 
@@ -214,24 +214,12 @@ class FollowRule(BuiltInPlanner):
     rule: Rule = field(kw_only=True)
 
     def policy(self, problem: POMDP, objective: Objective, *, seed: int = 0) -> Policy:
-        return RulePolicy(problem, self.rule, objective)
+        weight = objective.weight_per_nat
+        return FunctionPolicy(problem, lambda belief: self.rule(problem, belief, weight))
 
     @property
     def label(self) -> str:
         return ""
-
-
-class RulePolicy(Policy):
-    """Follows a rule of the problem, which gets the price of information of `objective`."""
-
-    name = "rule"
-
-    def __init__(self, problem: POMDP, rule: Rule, objective: Objective) -> None:
-        self.problem, self.rule, self.objective = problem, rule, objective
-
-    def action(self, belief: BeliefLike) -> str:
-        held = self.belief(belief)
-        return checked_action(held, self.rule(self.problem, held.situation, self.objective.weight_per_nat), self.name)
 
 
 class PlannedPolicy(DelegatingPolicy):

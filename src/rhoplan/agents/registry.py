@@ -107,7 +107,7 @@ PLANNERS: Registry[Registered] = Registry("planners", _PLANNERS, planner_row)
 _UTILITIES = {
     "information": Registered("expected information of each test", "rhoplan.planning.utility:Information"),
     "negative-entropy": Registered(
-        "minus the doubt at every action, commits included", "rhoplan.planning.utility:NegativeEntropy"
+        "minus the entropy at every action, terminal ones included", "rhoplan.planning.utility:NegativeEntropy"
     ),
     "target-belief": Registered(
         "minus the divergence of the belief from --target at every action",

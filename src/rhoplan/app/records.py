@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rhoplan.advice.uncertain.uncertainty import Sure
     from rhoplan.agents.agent import BoundAgent
     from rhoplan.evaluation.score import Score
+    from rhoplan.model.belief import Belief
     from rhoplan.model.pomdp import POMDP, Action
-    from rhoplan.model.situation import Situation
     from rhoplan.planning.certified.solve import SolveResult
     from rhoplan.planning.recommendation import Recommendation
 
@@ -46,7 +46,7 @@ def decision_record(
     agent: BoundAgent,
     decision: Recommendation,
     given: Iterable[tuple[str, str]],
-    situation: Situation,
+    situation: Belief,
 ) -> dict[str, Any]:
     """One decision in `situation`, with whose it is and what had been seen; with certified bounds where there are."""
     from rhoplan.advice.margin import certified, lead_of

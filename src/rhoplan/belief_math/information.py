@@ -3,7 +3,7 @@
     posterior   b'_o(s) = P(o | s) b(s) / P(o | b)                     (then moved by the transition, if any)
     information I(b)    = H(b) - sum_o P(o | b) H(b'_o)      in nats   (I_k(b) of Proposition 1)
 
-If information is about diagnoses, H is the entropy of their probabilities (`Factor.asked`), which is concave in b, too.
+If information is about diagnoses, H is the entropy of their probabilities (`Factor.about`), which is concave in b, too.
 
 Shapes: n beliefs in the batch, S hidden states, O outcomes.
 """
@@ -85,7 +85,7 @@ def information(beliefs: Array, action: Action, factor: Factor | None = None) ->
     probability, posterior = update(beliefs, action)
     before = predict(beliefs, action)
     if factor is not None:
-        before, posterior = factor.asked(before), factor.asked(posterior)
+        before, posterior = factor.about(before), factor.about(posterior)
     return gain(entropy(before), probability, entropy(posterior))
 
 

@@ -96,20 +96,33 @@ def numbers(transition: Transition) -> Array:
     return transition if isinstance(transition, np.ndarray) else transition.data
 
 
+def nonzeros(table: Transition) -> tuple[Ids, Ids, Array]:
+    """Row, column and value (E,) of all entries that are not zero, sorted in this order; rows in one sequence."""
+    if isinstance(table, np.ndarray):
+        flat = table.reshape(-1, table.shape[-1])
+        rows, columns = np.nonzero(flat)
+        return rows, columns, flat[rows, columns]
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    return rows, table.indices.astype(np.int64), table.data
+
+
 def entries(transition: Transition, outcomes: int) -> tuple[Ids, Ids, Ids, Array]:
     """Observation, state before, state after and probability (E,) of all entries, sorted in this order."""
-    states = transition.shape[-1]
-    if isinstance(transition, np.ndarray):
-        flat = transition.reshape(-1, states)
-        rows, after = np.nonzero(flat)
-        share = flat[rows, after]
-    else:
-        rows = np.repeat(np.arange(transition.shape[0]), np.diff(transition.indptr))
-        after, share = transition.indices.astype(np.int64), transition.data
-    if has_observation_axis(transition):
-        return rows // states, rows % states, after, share
-    observation = np.repeat(np.arange(outcomes), len(rows))
-    return observation, np.tile(rows, outcomes), np.tile(after, outcomes), np.tile(share, outcomes)
+    rows, after, share = nonzeros(transition)
+    if not has_observation_axis(transition):
+        observation = np.repeat(np.arange(outcomes), len(rows))
+        return observation, np.tile(rows, outcomes), np.tile(after, outcomes), np.tile(share, outcomes)
+    return *np.divmod(rows, transition.shape[-1]), after, share
+
+
+def entries_of_rows(table: Transition, rows: Ids) -> tuple[Ids, Ids, Array]:
+    """For each entry of the `rows` (k,) of a matrix: its position in `rows`, its column and its value."""
+    row, column, value = nonzeros(table)
+    starts = np.searchsorted(row, np.arange(table.shape[0] + 1))
+    counts = np.diff(starts)[rows]
+    place = np.repeat(np.arange(len(rows)), counts)
+    entry = np.arange(len(place)) + np.repeat(starts[rows] - np.cumsum(counts) + counts, counts)
+    return place, column[entry], value[entry]
 
 
 def key(part: Transition | None) -> bytes:
@@ -122,20 +135,21 @@ def key(part: Transition | None) -> bytes:
 
 def is_identity(transition: Transition) -> bool:
     """Whether every state stays as it is."""
-    states = transition.shape[-1]
-    if isinstance(transition, np.ndarray):
-        return bool(np.all(transition == np.eye(states)))
-    rows = np.arange(transition.shape[0])
-    ones = np.array_equal(transition.indptr[:-1], rows) and transition.nnz == len(rows)
-    return bool(ones and (transition.indices == rows % states).all() and (transition.data == 1).all())
+    rows, columns, values = nonzeros(transition)
+    is_diagonal = len(rows) == prod(transition.shape[:-1]) and (columns == rows % transition.shape[-1]).all()
+    return bool(is_diagonal and (values == 1).all())
 
 
 def permuted(transition: Transition, outcomes: Ids, order: Ids) -> Transition:
     """The transition with other orders of observations and states: new place k is old `order[k]`."""
-    if not isinstance(transition, np.ndarray):
-        rows = (outcomes[:, None] * len(order) + order).ravel() if has_observation_axis(transition) else order
-        return canonical(transition[rows][:, order])
-    return transition[order[:, None], order] if transition.ndim == 2 else transition[outcomes][:, order][:, :, order]
+    rows = (outcomes[:, None] * len(order) + order).ravel() if has_observation_axis(transition) else order
+    table = _in_rows(transition)[rows][:, order]
+    return table.reshape(-1, *transition.shape[1:]) if isinstance(table, np.ndarray) else canonical(table)
+
+
+def _in_rows(transition: Transition) -> Transition:
+    """The transition as a matrix: (S, S), or (O * S, S) if it depends on the observation."""
+    return transition.reshape(-1, transition.shape[-1]) if isinstance(transition, np.ndarray) else transition
 
 
 # -- products with beliefs and values ---------------------------------------------------------------------------------
@@ -153,46 +167,27 @@ def given_observation(transition: Transition, outcome: int) -> Transition:
 
 def moved(masses: Array, transition: Transition) -> Array:
     """Masses (n, O, S) of states before the transition, as masses (n, O, S) of states after it."""
-    count, outcomes, states = masses.shape
+    outcomes = masses.shape[1]
     if isinstance(transition, np.ndarray):
         after: Array = np.einsum("nos,ost->not", masses, dense(transition, outcomes))
         return after
-    if not has_observation_axis(transition):
-        every: Array = masses.reshape(-1, states) @ transition
-        return every.reshape(masses.shape)
-    from scipy.sparse import csr_array
-
-    # One product with the block-diagonal matrix of all observations instead of one product for each.
-    blocks = np.repeat(np.arange(outcomes) * states, np.diff(transition.indptr[::states]))
-    places = (transition.data, transition.indices + blocks, transition.indptr)
-    diagonal = csr_array(places, shape=(outcomes * states, outcomes * states))
-    result: Array = masses.reshape(count, outcomes * states) @ diagonal
-    return result.reshape(masses.shape)
+    return np.stack([masses[:, o] @ given_observation(transition, o) for o in range(outcomes)], axis=1)
 
 
 def moved_each(masses: Array, transition: Transition, outcome: Ids) -> Array:
     """Masses (n, S) after the transition, each given its observation (n,)."""
-    if not has_observation_axis(transition):
-        return np.asarray(masses @ transition)
-    if isinstance(transition, np.ndarray):
-        result: Array = np.einsum("ns,nst->nt", masses, transition[outcome])
-        return result
     after = np.empty_like(masses)
     for number in np.unique(outcome).tolist():
-        places = np.flatnonzero(outcome == number)
+        places = outcome == number
         after[places] = masses[places] @ given_observation(transition, number)
     return after
 
 
 def mixed(beliefs: Array, likelihood: Array, transition: Transition) -> Array:
     """Beliefs (n, S) after the transition without the observation, given the likelihood (S, O) of observations."""
-    after: Array
-    if not has_observation_axis(transition):
-        after = beliefs @ transition
-    elif isinstance(transition, np.ndarray):
-        after = beliefs @ np.einsum("so,ost->st", likelihood, transition)
-    else:
-        after = (beliefs[:, None, :] * likelihood.T).reshape(-1, transition.shape[0]) @ transition
+    if has_observation_axis(transition):
+        beliefs = (beliefs[:, None, :] * likelihood.T).reshape(len(beliefs), -1)
+    after: Array = beliefs @ _in_rows(transition)
     return after
 
 
@@ -213,33 +208,40 @@ def row_sums(transition: Transition) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Payments:
-    """Distribution of what an action pays, given the state before: variance, minimum and its probability, each (S,).
+    """Distribution of what an action pays, given the state before: mean, variance, minimum and the probability of the
+    minimum, each (S,).
 
     by_change (O, S, S): probability of the state after times what is paid then; None where payments do not depend on
     that state.
     """
 
+    mean: Array
     variance: Array
     worst: Array
     worst_chance: Array
     by_change: Transition | None
 
 
-def payments(reward: Array, likelihood: Array, transition: Transition | None, pays: Transition) -> Payments:
-    """Distribution of `pays` around its mean `reward` (S,); `pays` as in `Action`."""
-    state, chance, amount, by_change = _paid_ways(likelihood, transition, pays)
-    count = len(reward)
-    worst = np.full(count, np.inf)
+def payments(likelihood: Array, transition: Transition | None, pays: Transition) -> Payments:
+    """Distribution of `pays`, as in `Action`."""
+    states, outcomes = likelihood.shape
+    if is_by_outcome(pays):
+        by_change, (state, outcome) = None, np.nonzero(likelihood)
+        amount, chance = paid(pays, outcome, state, state), likelihood[state, outcome]
+    else:
+        assert transition is not None
+        outcome, state, after, share = entries(transition, outcomes)
+        amount, chance = paid(pays, outcome, state, after), likelihood[state, outcome] * share
+        by_change = from_entries((outcomes, states, states), outcome * states + state, after, share * amount)
+        state, amount, chance = state[chance > 0], amount[chance > 0], chance[chance > 0]
+
+    def total(weights: Array) -> Array:
+        return np.bincount(state, weights=weights, minlength=states).astype(float)
+
+    mean, worst = total(chance * amount), np.full(states, np.inf)
     np.minimum.at(worst, state, amount)
-    variance = np.bincount(state, weights=chance * (amount - reward[state]) ** 2, minlength=count).astype(float)
-    share = np.bincount(state, weights=chance * (amount <= worst[state]), minlength=count).astype(float)
-    return Payments(variance, worst, share, by_change)
-
-
-def mean_payment(likelihood: Array, transition: Transition | None, pays: Transition) -> Array:
-    """Mean (S,) of `pays` given the state before."""
-    state, chance, amount, _ = _paid_ways(likelihood, transition, pays)
-    return np.bincount(state, weights=chance * amount, minlength=len(likelihood)).astype(float)
+    variance = total(chance * (amount - mean[state]) ** 2)
+    return Payments(mean, variance, worst, total(chance * (amount <= worst[state])), by_change)
 
 
 def is_by_outcome(pays: Transition) -> bool:
@@ -254,23 +256,6 @@ def paid(pays: Transition, outcome: Ids, before: Ids, after: Ids) -> Array:
         return found if isinstance(found, np.ndarray) else found.toarray().ravel()
     result: Array = pays[before, outcome] if pays.ndim == 2 else pays[outcome, before, after]
     return result
-
-
-def _paid_ways(
-    likelihood: Array, transition: Transition | None, pays: Transition
-) -> tuple[Ids, Array, Array, Transition | None]:
-    """State before, probability given it and payment (E,) of all ways an action can go; and `Payments.by_change`."""
-    if is_by_outcome(pays):
-        state, outcome = np.nonzero(likelihood)
-        return state, likelihood[state, outcome], paid(pays, outcome, state, state), None
-    assert transition is not None
-    states, outcomes = likelihood.shape
-    outcome, state, after, share = entries(transition, outcomes)
-    amount = paid(pays, outcome, state, after)
-    by_change = from_entries((outcomes, states, states), outcome * states + state, after, share * amount)
-    chance = likelihood[state, outcome] * share
-    there = chance > 0
-    return state[there], chance[there], amount[there], by_change
 
 
 # -- from T(s' | s) and Z(o | s') -------------------------------------------------------------------------------------
@@ -301,17 +286,10 @@ class Ways:
     @staticmethod
     def of(transition: Transition, observation: Array) -> Ways:
         """The joint distribution of T(s' | s), (S, S), and Z(o | s'), (S, O), without payments."""
-        _, before, after, share = entries(canonical(transition), 1)
-        shown, outcome = np.nonzero(observation)
-        starts = np.searchsorted(shown, np.arange(len(observation) + 1))
-        counts = np.diff(starts)[after]
-        place = np.repeat(starts[after] - np.cumsum(counts) + counts, counts)
-        place += np.arange(len(place))
-        chance = np.repeat(share, counts)
-        chance *= observation[shown, outcome][place]
-        before, after = np.repeat(before, counts), np.repeat(after, counts)
+        before, after, share = nonzeros(canonical(transition))
+        way, outcome, shown = entries_of_rows(observation, after)
         states, outcomes = observation.shape
-        return Ways(states, outcomes, before, outcome[place], after, chance, np.zeros(len(place)))
+        return Ways(states, outcomes, before[way], outcome, after[way], share[way] * shown, np.zeros(len(way)))
 
     @cached_property
     def likelihood(self) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from rhoplan.graph.action_table import ActionTable
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.model.pomdp import Action, Array, Ids
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 
 
 def expected_success(world: BeliefGraph, nodes: Ids, actions: Ids) -> Array:
@@ -40,7 +40,7 @@ def optimal_states(table: ActionTable, actions: Ids) -> Iterator[tuple[Action, A
 class Counted:
     """How often `tally` counts: by actions, hidden states and outcomes."""
 
-    def __init__(self, tally: Tally, world: BeliefGraph) -> None:
+    def __init__(self, tally: EventCount, world: BeliefGraph) -> None:
         self._tally, self._world = tally, world
         self._counts: dict[int, Array] = {}
 
@@ -65,6 +65,6 @@ class Counted:
         for number in np.unique(actions).tolist():
             if number not in self._counts:
                 action = self._world.table.actions[number]
-                self._counts[number] = self._tally.counts(action, self._world.problem.factors[action.factor].states)
+                self._counts[number] = self._tally.indicator(action, self._world.problem.factors[action.factor].states)
             if self._counts[number].any():
                 yield number, np.flatnonzero(actions == number), self._counts[number]

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import numbered, spans
+from rhoplan.model.belief import impossible
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.model.situation import impossible
 from rhoplan.planning.policy import PolicyOnGraph
 
 

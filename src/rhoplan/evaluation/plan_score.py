@@ -40,7 +40,7 @@ def score_solved(
     """
     weight = policy.settings.weight
     problem = replace(policy.origin, discount=policy.settings.discount)
-    followed = FunctionPolicy(problem, lambda belief: policy.action(belief.situation))
+    followed = FunctionPolicy(problem, lambda belief: policy.action(belief))
     states = max(len(factor.states) for factor in problem.factors)
     try:
         graph = BeliefGraph(problem, budget=Budget(nodes=min(most_nodes, most_numbers // states)))

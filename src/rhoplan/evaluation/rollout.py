@@ -23,7 +23,6 @@ from rhoplan.evaluation.episodes import Episodes, EpisodeStep
 from rhoplan.evaluation.occupancy import check_possible
 from rhoplan.evaluation.streams import Streams
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
-from rhoplan.model.belief import Belief
 from rhoplan.model.horizon import has_commits
 from rhoplan.model.pomdp import POMDP, Action, Array, Ids
 from rhoplan.planning.policy import Policy
@@ -117,7 +116,7 @@ class Rollout:
         """The steps of episode 0 of `seed`."""
         batch, only = Batch(self.world, self.graph.root, seed, 0, 1), np.zeros(1, dtype=np.int64)
         for number in range(self.max_steps):
-            belief = Belief(self.problem, self.graph.situation(int(batch.nodes[0])))
+            belief = self.graph.situation(int(batch.nodes[0]))
             step = self.step(batch, only, number)
             action = self.graph.table.actions[int(step.arcs.action[0])]
             observation = action.outcomes[int(step.observation[0])]

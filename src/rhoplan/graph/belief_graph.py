@@ -26,8 +26,8 @@ from rhoplan.graph.action_table import ENDED, ActionTable
 from rhoplan.graph.belief_set import BeliefSet, Canonical
 from rhoplan.graph.row_index import Keys, RowIndex, extend, numbered, spans
 from rhoplan.graph.ties import first_best
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP, Action, Array, Ids, Observable
-from rhoplan.model.situation import Situation
 
 CHUNK = 1 << 20
 """Numbers in one temporary array while the graph grows or is read: 8 MB."""
@@ -73,7 +73,7 @@ class BeliefGraph:
         self.problem, self.budget = problem, budget or Budget()
         self.table = ActionTable(problem)
         # Factors with equally many states share a set: information is about diagnoses only if there is one factor.
-        sets = {len(f.states): BeliefSet(len(f.states), measured=f.asked, canonical=canonical) for f in problem.factors}
+        sets = {len(f.states): BeliefSet(len(f.states), measured=f.about, canonical=canonical) for f in problem.factors}
         self.sets = tuple(sets[len(factor.states)] for factor in problem.factors)
         self._different_sets = tuple(sets.values())
         self._states = max(sets)
@@ -128,10 +128,10 @@ class BeliefGraph:
         result: Array = self.sets[factor].beliefs[self._held[nodes, 1 + factor]]
         return result
 
-    def situation(self, node: int) -> Situation:
+    def situation(self, node: int) -> Belief:
         """Observable state and beliefs at `node`."""
         beliefs = tuple(self.beliefs(np.array([node]), factor)[0] for factor in range(len(self.sets)))
-        return Situation(self.table.observables[self._held[node, 0]], beliefs)
+        return Belief(self.problem, self.table.observables[self._held[node, 0]], beliefs)
 
     def entropy(self, nodes: Ids) -> Array:
         """The sum (n,) of the entropies of the beliefs about all factors, in nats."""
@@ -297,7 +297,7 @@ class BeliefGraph:
             after = np.full(probability.shape, -1)
             after[possible] = known.intern(posterior[possible])
         if len(kernel.outcomes) > 1:
-            asked = self.problem.factors[kernel.factor].asked
+            asked = self.problem.factors[kernel.factor].about
             before = known.entropy[ids] if kernel.transition is None else entropy(asked(predict(beliefs, kernel)))
             values[2] = gain(before, probability, known.entropy[after] * possible)
         return probability, after, values

@@ -9,7 +9,7 @@ from rhoplan.io.fields import Fields
 from rhoplan.io.shorthands import has_shorthand, quoted, short_test
 from rhoplan.io.stakes import read_commits
 from rhoplan.io.tree import parse_tree
-from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.diagnostic import partitioned
 
 STAKED = ("threshold", "utilities", "worth")
 
@@ -24,7 +24,7 @@ def convert(given: dict[str, Any]) -> dict[str, Any]:
     tree = parse_tree(json.dumps(given), file=fields.file, language="json")
     states = fields.names(tree.items["states"])
     positive = fields.one_of(tree.items["positive"], states, "state") if "positive" in tree.items else None
-    hidden = Grouped(states)
+    hidden = partitioned(states)
     if "test" not in tree.items:
         staked = {name: value for name, value in tree.items.items() if name in STAKED}
         commits = read_commits(fields, type(tree)("map", None, items=staked), hidden, positive, taken=set())

@@ -37,7 +37,7 @@ from rhoplan.io.tree import Tree, shown
 from rhoplan.model.factored import MOST_STATES, FactoredAction, FactoredProblem, JointPrior, LocalModel
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.pomdp import END, POMDP, Factor, Observable
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 
 GENERAL_FIELDS = (
     "name", "unit", "info", "factors", "joint", "places", "start", "looks_first", "actions", "passive", "discount",
@@ -273,7 +273,7 @@ class GeneralReader(PartReader):
                 )
         return names
 
-    def tallies(self, tree: Tree, menus: Mapping[Observable, list[FactoredAction]]) -> dict[str, Tally]:
+    def tallies(self, tree: Tree, menus: Mapping[Observable, list[FactoredAction]]) -> dict[str, EventCount]:
         """What is worth counting in an episode."""
         actions = {action.name: action.outcomes for menu in menus.values() for action in menu}
         known = {
@@ -293,5 +293,5 @@ class GeneralReader(PartReader):
                             given.items[field].list[place],
                             code="unknown-name",
                         )
-            found[name] = Tally(**said)
+            found[name] = EventCount(**said)
         return found

@@ -18,7 +18,7 @@ from rhoplan.io.fields import described, listed
 from rhoplan.io.reader import ModelReader
 from rhoplan.io.shorthands import INCONCLUSIVE, SHORTHANDS, has_shorthand, short_test
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.diagnostic import partitioned
 from rhoplan.model.factored import DONE, MOST_STATES, LocalModel, combined
 from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array, Factor
 
@@ -90,9 +90,9 @@ class PartReader(ModelReader):
         likelihood: Array | None = None
         if has_shorthand(tree):
             positive = self.positives[scope[0]] if len(scope) == 1 else None
-            outcomes, likelihood = short_test(self, tree, hidden=Grouped(states), positive=positive)
+            outcomes, likelihood = short_test(self, tree, hidden=partitioned(states), positive=positive)
         elif {"outcomes", "likelihood", INCONCLUSIVE} & items.keys():
-            outcomes, likelihood = self.likelihood(tree, Grouped(states))
+            outcomes, likelihood = self.likelihood(tree, partitioned(states))
         if "change" in items and "change_on" in items:
             raise self.fault(
                 f"{tree.label} must give either change or change_on (by outcome), not both",

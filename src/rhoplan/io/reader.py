@@ -34,9 +34,10 @@ from rhoplan.io.subtypes import Subtypes, read_prior, read_rows, read_subtypes
 from rhoplan.io.targets import read_file_targets
 from rhoplan.io.tree import Tree, shown
 from rhoplan.io.uncertain import UNCERTAIN, Ranges, check_uncertain, read_uncertain
-from rhoplan.model.diagnostic import DiagnosticProblem, Grouped, Panel, Test
+from rhoplan.model.diagnostic import DiagnosticProblem, Panel, Test
 from rhoplan.model.limits import LARGEST_HORIZON, MOST_ACTIONS
 from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.records import Factor
 
 DEFAULT_HORIZON = 3
 
@@ -214,7 +215,7 @@ class ModelReader(Fields):
         most = self.whole(items["tests"], 0, LARGEST_HORIZON) if "tests" in items else None
         return most, self.amount(items["spend"]) if "spend" in items else None
 
-    def tests(self, tree: Tree, hidden: Grouped, positive: str | None) -> tuple[tuple[Test, ...], tuple[Panel, ...]]:
+    def tests(self, tree: Tree, hidden: Factor, positive: str | None) -> tuple[tuple[Test, ...], tuple[Panel, ...]]:
         """All tests and panels; groups and orders that they name exist."""
         items = tree.items
         groups = self.named_maps(items["groups"]) if "groups" in items else {}
@@ -253,7 +254,7 @@ class ModelReader(Fields):
                 )
         return tuple(found)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: Collection[str]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Factor, positive: str | None, groups: Collection[str]) -> Test:
         """One test with its cost, its likelihood and its rules."""
         self.check_fields(tree, TEST_FIELDS)
         items = tree.items
@@ -280,7 +281,7 @@ class ModelReader(Fields):
         once = repeat == "once"
         return Test(name, cost, outcomes, likelihood, not once, group, after, only_in_panels="cost" not in items)
 
-    def likelihood(self, tree: Tree, hidden: Grouped) -> tuple[tuple[str, ...], Array]:
+    def likelihood(self, tree: Tree, hidden: Factor) -> tuple[tuple[str, ...], Array]:
         """Outcomes and likelihood (S, O) of a test that gives them in full."""
         items = tree.items
         self.check_fields(tree, items.keys(), required=("outcomes", "likelihood"))

@@ -29,8 +29,8 @@ from rhoplan.io.accuracy import Quoted, from_counts, from_groups, from_predictiv
 from rhoplan.io.fields import Fields, listed
 from rhoplan.io.subtypes import per_subtype
 from rhoplan.io.tree import Tree, shown
-from rhoplan.model.diagnostic import Grouped
 from rhoplan.model.pomdp import Array
+from rhoplan.model.records import Factor
 
 Found = TypeVar("Found")
 
@@ -69,7 +69,7 @@ def named_positive(fields: Fields, tree: Tree, states: tuple[str, ...], positive
     return positive
 
 
-def short_test(fields: Fields, tree: Tree, *, hidden: Grouped, positive: str | None) -> tuple[tuple[str, ...], Array]:
+def short_test(fields: Fields, tree: Tree, *, hidden: Factor, positive: str | None) -> tuple[tuple[str, ...], Array]:
     """Outcomes and likelihood (S, O) of a test given by a shorthand; `positive` is the diagnosis it looks for.
 
     A family of two-state shorthands gives rows for the other diagnosis and for the positive one, the negative outcome
@@ -175,7 +175,7 @@ def _converted(fields: Fields, tree: Tree, convert: Callable[[], Found]) -> Foun
         raise fields.fault(f"{tree.label}.{error.message}", tree.at(error.field or ()), code=error.code) from None
 
 
-def _from_rates(fields: Fields, tree: Tree, hidden: Grouped, positive: str) -> Array:
+def _from_rates(fields: Fields, tree: Tree, hidden: Factor, positive: str) -> Array:
     if not hidden.subtypes:  # as in most models, and in those of thousands of tests
         right = {name: fields.probability(tree.items[name]) for name in RATES}
         rows = ([1 - right["sensitivity"], right["sensitivity"]], [right["specificity"], 1 - right["specificity"]])

@@ -17,15 +17,16 @@ from rhoplan.io.accuracy import threshold_losses, utility_losses
 from rhoplan.io.fields import Fields
 from rhoplan.io.shorthands import named_positive
 from rhoplan.io.tree import Tree
-from rhoplan.model.diagnostic import Decision, Grouped
+from rhoplan.model.diagnostic import Decision
 from rhoplan.model.limits import MOST_ACTIONS
+from rhoplan.model.records import Factor
 
 STAKES = ("commits", "losses", "threshold", "utilities")
 THRESHOLD = ("act", "otherwise", "at", "false_alarm", "miss")
 
 
 def read_commits(
-    fields: Fields, tree: Tree, hidden: Grouped, positive: str | None, *, taken: set[str]
+    fields: Fields, tree: Tree, hidden: Factor, positive: str | None, *, taken: set[str]
 ) -> tuple[Decision, ...]:
     """The commits; names that are `taken` are tests."""
     items = tree.items
@@ -59,7 +60,7 @@ def read_commits(
 
 
 def _by_threshold(
-    fields: Fields, tree: Tree, hidden: Grouped, positive: str | None, taken: set[str]
+    fields: Fields, tree: Tree, hidden: Factor, positive: str | None, taken: set[str]
 ) -> tuple[Decision, ...]:
     fields.check_fields(tree, THRESHOLD, required=THRESHOLD[:3])
     items, states = tree.items, hidden.diagnoses

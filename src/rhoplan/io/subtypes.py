@@ -16,14 +16,15 @@ import numpy as np
 
 from rhoplan.io.fields import Fields
 from rhoplan.io.tree import Tree
-from rhoplan.model.diagnostic import Grouped
+from rhoplan.model.diagnostic import partitioned
 from rhoplan.model.pomdp import ROW_SUM_TOLERANCE, Array
+from rhoplan.model.records import Factor
 
 
 class Subtypes(NamedTuple):
     """How states are grouped, the share (S,) of each in its diagnosis, and the diagnoses whose shares are given."""
 
-    grouped: Grouped
+    grouped: Factor
     shares: Array
     given: frozenset[str]
 
@@ -55,7 +56,7 @@ def read_subtypes(fields: Fields, tree: Tree | None, states: tuple[str, ...]) ->
         else:
             found[state] = fields.names(one)
             shares += [1 / len(found[state])] * len(found[state])
-    return Subtypes(Grouped(states, found), np.array(shares), frozenset(given))
+    return Subtypes(partitioned(states, found), np.array(shares), frozenset(given))
 
 
 def read_prior(fields: Fields, tree: Tree, subtypes: Subtypes) -> Array:
@@ -79,7 +80,7 @@ def read_prior(fields: Fields, tree: Tree, subtypes: Subtypes) -> Array:
     return prior
 
 
-def per_subtype(fields: Fields, tree: Tree, hidden: Grouped, diagnosis: str) -> Array:
+def per_subtype(fields: Fields, tree: Tree, hidden: Factor, diagnosis: str) -> Array:
     """A probability for each subtype of `diagnosis`: one for all, or a map; one where it has none."""
     names = hidden.subtypes.get(diagnosis, ())
     if names and tree.kind == "map":
@@ -87,7 +88,7 @@ def per_subtype(fields: Fields, tree: Tree, hidden: Grouped, diagnosis: str) -> 
     return np.full(max(len(names), 1), fields.probability(tree))
 
 
-def read_rows(fields: Fields, tree: Tree, hidden: Grouped, outcomes: tuple[str, ...]) -> Array:
+def read_rows(fields: Fields, tree: Tree, hidden: Factor, outcomes: tuple[str, ...]) -> Array:
     """A likelihood (S, O): of each diagnosis one row, or one for each of its subtypes."""
     fields.check_names(tree, hidden.diagnoses, "state")
     rows = []

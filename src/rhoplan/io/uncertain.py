@@ -29,8 +29,8 @@ from rhoplan.io.accuracy import cases_of, sd_of
 from rhoplan.io.fields import Fields, described
 from rhoplan.io.shorthands import COUNTS, INCONCLUSIVE, counted_cases
 from rhoplan.io.tree import Tree
-from rhoplan.model.diagnostic import Grouped
 from rhoplan.model.pomdp import POMDP, Array
+from rhoplan.model.records import Factor
 
 UNCERTAIN = "uncertain"
 """Of the details of a problem, and of a model file."""
@@ -131,7 +131,7 @@ class Ranges:
 
 
 def read_uncertain(
-    fields: Fields, ranges: Ranges, tree: Tree, hidden: Grouped, positive: str | None
+    fields: Fields, ranges: Ranges, tree: Tree, hidden: Factor, positive: str | None
 ) -> dict[str, Any] | None:
     """How far the numbers of the model may be off, in the shape of the field `uncertain`; None where none is."""
     record: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _add(fields: Fields, record: dict[str, Any], more: Mapping[str, Any], tree: 
 
 
 def _beside(
-    fields: Fields, ranges: Ranges, tree: Tree, hidden: Grouped, positive: str | None
+    fields: Fields, ranges: Ranges, tree: Tree, hidden: Factor, positive: str | None
 ) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Tree]]:
     """Intervals that stand beside numbers: where they belong in the record, what they say, and where they stand."""
     other = next((name for name in hidden.diagnoses if name != positive), None)
@@ -207,9 +207,7 @@ def _inconclusive(test: Tree) -> dict[str, Any]:
     return {"fixed": [names[-1]]}
 
 
-def _counts(
-    tree: Tree, hidden: Grouped, positive: str | None
-) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Tree]]:
+def _counts(tree: Tree, hidden: Factor, positive: str | None) -> Iterator[tuple[tuple[str, ...], dict[str, Any], Tree]]:
     """What counts of a study say; a rate of 0% or 100% is taken as certain."""
     tests = tree.items["tests"].items if "tests" in tree.items else {}
     for name, test in tests.items():
@@ -222,7 +220,7 @@ def _counts(
                 yield ("tests", name, "likelihood", diagnosis), {"cases": float(cases), **fixed}, test
 
 
-def _read(fields: Fields, given: Tree, tree: Tree, hidden: Grouped) -> dict[str, Any]:
+def _read(fields: Fields, given: Tree, tree: Tree, hidden: Factor) -> dict[str, Any]:
     """The field `uncertain` as it was written; it names what the model has."""
     stakes = "losses" if "losses" in tree.items else "commits"
     fields.check_fields(given, ("prior", "tests", "groups", stakes))
@@ -251,7 +249,7 @@ def _read(fields: Fields, given: Tree, tree: Tree, hidden: Grouped) -> dict[str,
     return record
 
 
-def _test(fields: Fields, tree: Tree, hidden: Grouped, *, panel: bool) -> dict[str, Any]:
+def _test(fields: Fields, tree: Tree, hidden: Factor, *, panel: bool) -> dict[str, Any]:
     fields.check_fields(tree, ("cost",) if panel else ("cost", "likelihood"))
     record: dict[str, Any] = {"cost": _sd(fields, tree.items["cost"])} if "cost" in tree.items else {}
     if "likelihood" in tree.items:
@@ -298,7 +296,7 @@ def _above_zero(fields: Fields, tree: Tree) -> float:
 
 def check_uncertain(fields: Fields, problem: POMDP, tree: Tree, record: Mapping[str, Any]) -> None:
     """Complain about spread around what has no room for it: an amount of 0, or outcomes that a test does not have."""
-    hidden, menu = Grouped.of(problem.factors[0]), problem.flat
+    hidden, menu = problem.factors[0], problem.flat
     tests = {test.name: test for test in (*menu.tests, *menu.parts)}
     amounts: list[tuple[Field, float | Array]] = [
         *(

@@ -16,8 +16,9 @@ from rhoplan.io.general_writer import general_record
 from rhoplan.io.learned import LEARNED
 from rhoplan.io.tree import LARGEST_FILE
 from rhoplan.io.uncertain import UNCERTAIN
-from rhoplan.model.diagnostic import Grouped, Test
+from rhoplan.model.diagnostic import Test
 from rhoplan.model.pomdp import POMDP
+from rhoplan.model.records import Factor
 
 
 def write_model(problem: POMDP) -> str:
@@ -45,7 +46,7 @@ def model_record(problem: POMDP) -> dict[str, Any]:
 
 
 def _flat_record(problem: POMDP) -> dict[str, Any]:
-    menu, hidden, details = problem.flat, Grouped.of(problem.factors[0]), problem.details
+    menu, hidden, details = problem.flat, problem.factors[0], problem.details
     notes = details.get("test_info", {})
     caps = {"tests": menu.most_tests, "spend": menu.budget}
     groups = dict.fromkeys([*menu.first_prices, *(test.group for test in menu.tests if test.group)])
@@ -90,7 +91,7 @@ def _information(problem: POMDP) -> dict[str, Any] | None:
     return {**price, **({"about": "diagnosis"} if problem.factors[0].about_diagnosis else {})} or None
 
 
-def _by_diagnosis(hidden: Grouped, rows: list[Any], *, always: bool = False) -> dict[str, Any]:
+def _by_diagnosis(hidden: Factor, rows: list[Any], *, always: bool = False) -> dict[str, Any]:
     """What holds for each state, by diagnosis; by subtype where subtypes differ (or `always`)."""
     record: dict[str, Any] = {}
     for diagnosis in hidden.diagnoses:
@@ -104,7 +105,7 @@ def _panel_record(panel: Test) -> dict[str, Any]:
     return {"cost": panel.cost, "tests": list(panel.parts), **({"group": panel.group} if panel.group else {})}
 
 
-def _test_record(test: Test, hidden: Grouped, info: dict[str, str | bool] | None, *, alone: bool) -> dict[str, Any]:
+def _test_record(test: Test, hidden: Factor, info: dict[str, str | bool] | None, *, alone: bool) -> dict[str, Any]:
     record = {
         "cost": test.cost if alone else None,
         "outcomes": list(test.outcomes),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide
 from rhoplan.errors import EvidenceError, MissingExtra, in_a_row
 from rhoplan.learning.build import Learned, build
 from rhoplan.learning.cases import Cases, match
@@ -24,9 +24,9 @@ from rhoplan.learning.outcomes import Cut
 from rhoplan.learning.plan import Plan, read_plan
 from rhoplan.learning.replay import Replayed, replay
 from rhoplan.learning.table import Table, make_column, table_of
+from rhoplan.model.belief import Belief
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP, Array
-from rhoplan.model.situation import Situation, observe_all
 from rhoplan.planning.recommendation import Recommendation
 
 try:
@@ -70,7 +70,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         self._check_fitted()
         cuts = {cut.column: cut for cut in self.learned_.cuts}
         given = [(name, _outcome(cuts, name, value)) for name, value in case.items()]
-        situation = observe_all(self.problem_, given)
+        situation = self.problem_.belief(given=given)
         names = {test.name for test in self.problem_.flat.tests}
         for name in unavailable:
             if name not in names:
@@ -78,7 +78,7 @@ class CaseAdvisor(BaseEstimator):  # type: ignore[misc, unused-ignore]
         if unavailable:
             done = situation.observable
             assert isinstance(done, Done)
-            situation = Situation(done._replace(run=done.run | set(unavailable)), situation.beliefs)
+            situation = Belief(self.problem_, done._replace(run=done.run | set(unavailable)), situation.beliefs)
         return decide(self.problem_, self.choice_.agent, situation)
 
     def predict_proba(self, X: Any) -> Array:

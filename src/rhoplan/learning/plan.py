@@ -33,8 +33,9 @@ from rhoplan.io.stakes import read_commits
 from rhoplan.io.subtypes import read_subtypes
 from rhoplan.io.tree import LARGEST_FILE, Tree, parse_tree, shown
 from rhoplan.learning.table import Column, Table
-from rhoplan.model.diagnostic import Decision, FlatMenu, Grouped, Test
+from rhoplan.model.diagnostic import Decision, FlatMenu, Test
 from rhoplan.model.pomdp import Array
+from rhoplan.model.records import Factor
 
 NOT_PLANNED = ("horizon", "subtypes", "learned", "information", "panels", "uncertain")
 """Fields of a model file that a plan cannot have: the first three are found, the others not covered."""
@@ -151,7 +152,7 @@ class PlanReader(ModelReader):
             raise self.fault("a plan must have losses for each diagnosis by name, or the field states", given or tree)
         return tuple(first.items)
 
-    def test(self, name: str, tree: Tree, hidden: Grouped, positive: str | None, groups: Collection[str]) -> Test:
+    def test(self, name: str, tree: Tree, hidden: Factor, positive: str | None, groups: Collection[str]) -> Test:
         for given in tree.items if tree.kind == "map" else ():
             if given in TEST_FIELDS and given not in PLANNED:
                 raise self.fault(

@@ -17,8 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rhoplan.agents.agent import BoundAgent, make_adviser
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_adviser
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError, ProblemError, TableError
 from rhoplan.evaluation.exact import evaluate

@@ -1,7 +1,8 @@
-"""The public belief: the observable state, and the probability of each hidden state given all observations.
+"""Beliefs: the observable state, and the probability of each hidden state given all observations.
 
 A `Belief` is immutable; `update` applies Bayes' rule and returns another one. `as_belief` reads the forms in which
-users write beliefs: an array, or a mapping of states to probabilities.
+users write beliefs: an array, or a mapping of states to probabilities. Planners compute the same for whole batches with
+`information.update`.
 
 Shapes: S hidden states of a factor.
 """
@@ -18,16 +19,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from rhoplan.belief_math.information import update
 from rhoplan.belief_math.transitions import Array
-from rhoplan.errors import EvidenceError, Field, MissingExtra, WrongKind
-from rhoplan.model.horizon import Left
-from rhoplan.model.records import ROW_SUM_TOLERANCE, Factor, Observable
-from rhoplan.model.situation import Situation, available, branch, find_action, initial, observe, observe_all, some
+from rhoplan.errors import EvidenceError, Field, ImpossibleEvidence, MissingExtra, WrongKind, in_a_row
+from rhoplan.model.horizon import Left, horizon_of, without_horizon
+from rhoplan.model.records import END, ROW_SUM_TOLERANCE, Action, Factor, Observable
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
 
     from rhoplan.model.pomdp import POMDP
+
+UNKNOWN = "?"
+"""The observation of a test whose result was lost. If a test has an observation of this name, that one is meant."""
+
+MOST_NAMED = 20
+"""Names that an error lists."""
 
 MOST_SHOWN = 8
 """States of a factor that `str` lists."""
@@ -48,32 +55,61 @@ class Belief:
 
     `belief["tiger-left"]` is a probability. With several hidden factors name the factor first:
     `belief["rock-1"]["good"]`. Iteration yields the names, so that `dict(belief)` is a mapping.
+
+    beliefs holds the distribution (S,) of each factor of the problem; factors with a joint distribution are one.
     """
 
     problem: POMDP
-    situation: Situation
+    observable: Observable
+    beliefs: tuple[Array, ...]
 
     @property
-    def observable(self) -> Observable:
-        """The observable part of the state; `END` after the end of the episode."""
-        return self.situation.observable
+    def menu(self) -> tuple[Action, ...]:
+        """The actions that are available; none after the end of the episode, where `observable` is `END`."""
+        return () if self.observable is END else self.problem.menu(self.observable)
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Names of the actions available in the observable state."""
-        return tuple(action.name for action in available(self.problem, self.situation))
+        """Names of the actions that are available."""
+        return tuple(action.name for action in self.menu)
 
     def update(self, action: str, observation: str) -> Belief:
         """The belief after `action` and `observation`; "?" is an observation that was lost."""
-        return Belief(self.problem, observe(self.problem, self.situation, action, observation))
+        taken = _as_evidence(self, action)
+        if observation not in taken.outcomes:
+            if observation == UNKNOWN:
+                return _after_lost_result(self, taken)
+            raise EvidenceError(
+                f"test '{action}' has no outcome '{observation}'; it has {some(taken.outcomes)}",
+                field=("outcome",),
+                code="unknown-outcome",
+            )
+        after = next((one.belief for one in self.branches(taken) if one.observation == observation), None)
+        if after is None:
+            raise impossible(self.problem, self.beliefs[taken.factor], taken, observation)
+        return after
 
-    def branches(self, action: str) -> list[BeliefBranch]:
-        """The observations that `action` can yield, each with its probability and the belief after it."""
-        taken = find_action(self.problem, self.situation, action)
-        return [
-            BeliefBranch(one.probability, one.outcome, Belief(self.problem, one.situation))
-            for one in branch(self.problem, self.situation, taken)
-        ]
+    def branches(self, action: str | Action) -> list[BeliefBranch]:
+        """The observations that `action`, a name or one of `menu`, can yield: probability, name and belief after it."""
+        if isinstance(action, str):
+            named = next((one for one in self.menu if one.name == action), None)
+            if named is None:
+                known = f"'{self.problem.name}' has no action '{action}' here; there are {some(self.actions) or 'none'}"
+                raise EvidenceError(_why_not(self, action) or known, field=("action",))
+            action = named
+        probability, posterior = update(self.beliefs[action.factor][None, :], action)
+        found = []
+        for position in np.flatnonzero(probability[0] > 0).tolist():
+            beliefs = list(self.beliefs)
+            beliefs[action.factor] = posterior[0, position]
+            after = Belief(self.problem, action.leads_to[position], tuple(beliefs))
+            found.append(BeliefBranch(float(probability[0, position]), action.outcomes[position], after))
+        return found
+
+    def diagnoses(self) -> dict[str, dict[str, float]]:
+        """The probability of each diagnosis by name for each hidden factor by name; joined factors one by one."""
+        parts = zip(self.problem.factors, self.beliefs, strict=True)
+        return {name: shares for factor, belief in parts for name, shares in factor.shares(belief).items()}
 
     def max(self) -> float:
         """The probability of the most probable state; for one hidden factor only."""
@@ -83,7 +119,7 @@ class Belief:
         """Probabilities (S,) in the order of `problem.states`; for one hidden factor only."""
         if len(self.problem.factors) > 1:
             raise self._needs_factor("max and to_array need one hidden factor", ("belief",))
-        return self.situation.belief.copy()
+        return self.beliefs[0].copy()
 
     def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with the columns factor, state and probability."""
@@ -140,7 +176,7 @@ class Belief:
     @cached_property
     def _distributions(self) -> dict[str, _Distribution]:
         """The marginal distribution of each hidden factor by name; those with a joint distribution one by one."""
-        pairs = zip(self.problem.factors, self.situation.beliefs, strict=True)
+        pairs = zip(self.problem.factors, self.beliefs, strict=True)
         return {
             one.name: _Distribution(one, share) for factor, belief in pairs for one, share in factor.marginals(belief)
         }
@@ -152,7 +188,7 @@ class Belief:
     @property
     def _value(self) -> tuple[object, ...]:
         """What is equal for equal beliefs."""
-        return names_of(self.problem), self.observable, tuple(tuple(held.tolist()) for held in self.situation.beliefs)
+        return names_of(self.problem), self.observable, tuple(tuple(held.tolist()) for held in self.beliefs)
 
     def _needs_factor(self, what: str, field: Field) -> EvidenceError:
         return EvidenceError(
@@ -187,10 +223,14 @@ class _Distribution(dict[str, float]):
 
 def make_belief(problem: POMDP, prior: Any = None, given: Evidence = ()) -> Belief:
     """The belief after `given`, starting from `prior`; see `POMDP.belief`."""
-    start = initial(problem)
-    if prior is not None:
-        start = Situation(problem.start, _beliefs(problem, prior, ("prior",)))
-    return Belief(problem, observe_all(problem, _pairs(given), start=start))
+    initial = tuple(factor.prior for factor in problem.factors)
+    belief = Belief(problem, problem.start, initial if prior is None else _beliefs(problem, prior, ("prior",)))
+    for place, (action, observation) in enumerate(_pairs(given)):
+        try:
+            belief = belief.update(action, observation)
+        except EvidenceError as error:
+            raise error.within("given", place) from None
+    return belief
 
 
 def as_belief(problem: POMDP, value: Any) -> Belief:
@@ -200,7 +240,7 @@ def as_belief(problem: POMDP, value: Any) -> Belief:
     (with several hidden factors, of factors to such mappings or arrays).
     """
     if not isinstance(value, Belief):
-        return Belief(problem, Situation(problem.start, _beliefs(problem, value, ("belief",))))
+        return Belief(problem, problem.start, _beliefs(problem, value, ("belief",)))
     if value.problem is problem:
         return value
     if names_of(value.problem) != names_of(problem):
@@ -216,7 +256,26 @@ def as_belief(problem: POMDP, value: Any) -> Belief:
             f"'{problem.name}' {has} one: make the belief with problem.belief()",
             field=("belief",),
         )
-    return Belief(problem, value.situation)
+    return Belief(problem, value.observable, value.beliefs)
+
+
+def impossible(problem: POMDP, belief: Array, action: Action, outcome: str) -> ImpossibleEvidence:
+    """The error for an observation of probability zero."""
+    states = problem.factors[action.factor].states
+    held = ", ".join(f"{states[s]} {belief[s]:.3g}" for s in np.flatnonzero(belief)[:4])
+    more = ", ..." if np.count_nonzero(belief) > 4 else ""
+    return ImpossibleEvidence(
+        f"outcome '{outcome}' of '{action.name}' has probability zero under the model of '{problem.name}' "
+        f"when the belief is ({held}{more})",
+        field=("outcome",),
+    )
+
+
+def some(names: Iterable[str], most: int = MOST_NAMED) -> str:
+    """The first few of `names`, and how many more there are."""
+    known = list(names)
+    more = f" and {len(known) - most:,} more" if len(known) > most else ""
+    return in_a_row(known[:most]) + more
 
 
 def names_of(problem: POMDP) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -313,3 +372,68 @@ def _shown(distribution: Mapping[str, float]) -> str:
         names = sorted(names, key=lambda name: -distribution[name])[:MOST_SHOWN]
     more = f", {len(distribution) - len(names):,} more" if len(distribution) > len(names) else ""
     return ", ".join(f"{name} {distribution[name]:.1%}" for name in names) + more
+
+
+def _as_evidence(belief: Belief, name: str) -> Action:
+    """The available action `name`, which does not end the episode; EvidenceError if there is none."""
+    problem, actions = belief.problem, {action.name: action for action in belief.menu}
+    if isinstance(belief.observable, Left):
+        _check_horizon(problem, belief.observable, name)
+    if name not in actions:
+        if why := _why_not(belief, name):
+            ended = belief.observable is END
+            raise EvidenceError(why, field=("test",), code="invalid-evidence" if ended else "test-not-available")
+        tests = [one for one, action in actions.items() if action.kind == "test"]
+        raise EvidenceError(
+            f"'{problem.name}' has no test '{name}'; it has {some(tests) or 'none'}",
+            field=("test",),
+            code="unknown-test",
+        )
+    if actions[name].kind == "commit":
+        raise EvidenceError(
+            f"'{name}' is a terminal action, not a test: it ends the episode and cannot be evidence",
+            field=("test",),
+            code="decision-as-evidence",
+        )
+    return actions[name]
+
+
+def _why_not(belief: Belief, name: str) -> str:
+    """Why the action or test `name` is not available now; empty if the problem does not have it."""
+    problem = belief.problem
+    if belief.observable is END:
+        return f"'{name}' is not available: the episode of '{problem.name}' has ended"
+    test = next((one for one in problem.listed.tests if one.name == name), None) if problem.listed else None
+    return "" if test is None else problem.flat.why_not(test, belief.observable, problem.name, problem.unit)
+
+
+def _check_horizon(problem: POMDP, here: Left, test: str) -> None:
+    """Refuse a test that is the last action of the horizon if nothing follows it, or that comes after the last."""
+    known = {action.name: action for action in without_horizon(problem).menu(here.observable)}
+    if here.actions > 1 or test not in known or known[test].ends_episode:
+        return
+    horizon, endings = horizon_of(problem), [name for name, action in known.items() if action.ends_episode]
+    many = f"horizon of {horizon} action{'s' if horizon != 1 else ''}"
+    if not here.actions:
+        raise EvidenceError(
+            f"the {many} is used up before '{test}': left are {some(endings)}",
+            field=("test",),
+            code="horizon-used-up",
+        )
+    if next(action for action in problem.menu(here) if action.name == test).is_last:
+        raise EvidenceError(
+            f"the {many} is used up with '{test}': after it nothing is left to decide",
+            field=("test",),
+            code="horizon-used-up",
+        )
+
+
+def _after_lost_result(belief: Belief, action: Action) -> Belief:
+    """The belief after `action` if its observation was lost: the probabilities stay as they are."""
+    if not action.preserves_hidden_state or any(observable != action.leads_to[0] for observable in action.leads_to):
+        raise EvidenceError(
+            f"the result of '{action.name}' must be known: what comes next depends on it",
+            field=("outcome",),
+            code="result-needed",
+        )
+    return Belief(belief.problem, action.leads_to[0], belief.beliefs)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, reduce
-from itertools import pairwise, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from rhoplan.errors import ProblemError, require
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.records import END, Action, Array, CachedMenu, Factor, Ids, Observable, convert, floats, subtype
+from rhoplan.model.records import END, Action, Array, CachedMenu, Factor, Observable, convert, floats
 from rhoplan.model.validate import check_problem
 
 MOST_OUTCOMES = 256
@@ -234,7 +234,7 @@ class FlatMenu(CachedMenu):
         if not test.repeatable and test.name in observable.run:
             return f"test '{test.name}' may run only once and has been run already"
         if taken := [part for part in test.parts if part in observable.run and not test.repeatable]:
-            return f"panel '{test.name}' is not to be had any more: {', '.join(taken)} has been run already"
+            return f"panel '{test.name}' is not available any more: {', '.join(taken)} has been run already"
         if waits := [other for other in test.after if other not in observable.run]:
             return f"test '{test.name}' may run only after {', '.join(waits)}"
         full = self.most_tests is not None and observable.tests >= self.most_tests
@@ -318,52 +318,12 @@ class FlatMenu(CachedMenu):
         require(0 <= (self.budget or 0) <= LARGEST_REWARD, message, ("cap", "spend"), code="number-range")
 
 
-@dataclass(frozen=True, eq=False)
-class Grouped:
-    """A partition of hidden states: diagnoses in their order, and the subtypes of those that have some."""
-
-    diagnoses: tuple[str, ...]
-    subtypes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @staticmethod
-    def of(factor: Factor) -> Grouped:
-        """The partition of the states of `factor`."""
-        found: dict[str, tuple[str, ...]] = {}
-        for state, diagnosis in zip(factor.states, factor.diagnosis_of, strict=bool(factor.diagnosis_of)):
-            if name := subtype(state, diagnosis):
-                found[diagnosis] = (*found.get(diagnosis, ()), name)
-        return Grouped(factor.diagnoses, found)
-
-    @cached_property
-    def states(self) -> tuple[str, ...]:
-        """The hidden states, those of one diagnosis side by side."""
-        return tuple(
-            f"{diagnosis} ({name})" if name else diagnosis
-            for diagnosis in self.diagnoses
-            for name in self.subtypes.get(diagnosis, ("",))
-        )
-
-    @property
-    def diagnosis_of(self) -> tuple[str, ...]:
-        """The diagnosis of each state; empty if there are no subtypes."""
-        return tuple(self.diagnoses[group] for group in self.groups) if self.subtypes else ()
-
-    @cached_property
-    def groups(self) -> Ids:
-        """The position (S,) of each state's diagnosis in `diagnoses`."""
-        counts = [len(self.subtypes.get(diagnosis, ("",))) for diagnosis in self.diagnoses]
-        return np.repeat(np.arange(len(counts)), counts)
-
-    @cached_property
-    def places(self) -> dict[str, slice]:
-        """The positions of the states of each diagnosis."""
-        ends = np.cumsum(np.bincount(self.groups, minlength=len(self.diagnoses))).tolist()
-        return {name: slice(*ends) for name, ends in zip(self.diagnoses, pairwise([0, *ends]), strict=True)}
-
-    def unfold(self, rows: Array) -> Array:
-        """Rows (S, ...) by state, given one (D, ...) for each diagnosis that holds for all of its subtypes."""
-        unfolded: Array = rows[self.groups]
-        return unfolded
+def partitioned(diagnoses: Sequence[str], subtypes: Mapping[str, Sequence[str]] | None = None) -> Factor:
+    """The hidden factor with these diagnoses, some of which have subtypes, side by side; with a uniform prior."""
+    found = subtypes or {}
+    pairs = [(one, f"{one} ({name})" if name else one) for one in diagnoses for name in found.get(one, ("",))]
+    states, owners = tuple(state for _, state in pairs), tuple(one for one, _ in pairs)
+    return Factor("state", states, np.full(len(pairs), 1.0 / max(len(pairs), 1)), diagnosis_of=owners if found else ())
 
 
 def DiagnosticProblem(
@@ -411,7 +371,7 @@ def DiagnosticProblem(
     horizon, price
         Default depth of the look-ahead, and the value of a nat of information, if the problem has one.
     """
-    grouped = Grouped(tuple(states), _subtypes(name, tuple(states), partition or {}))
+    factor = partitioned(states, _subtypes(name, tuple(states), partition or {}))
     tests = tuple(tests)
     known = {test.name: test for test in tests}
     alone = tuple(test for test in tests if not test.only_in_panels)
@@ -420,8 +380,7 @@ def DiagnosticProblem(
         decisions = [Decision(key, reward) for key, reward in decisions.items()]  # type: ignore[arg-type]
     parts = tuple(test for test in tests if test.only_in_panels)
     menu = FlatMenu((*alone, *joint), tuple(decisions), groups or {}, max_tests, budget, parts)
-    belief = _prior(name, grouped, prior)
-    factor = Factor("state", grouped.states, belief, diagnosis_of=grouped.diagnosis_of, about_diagnosis=about_diagnosis)
+    factor = replace(factor, prior=_prior(name, factor, prior), about_diagnosis=about_diagnosis)
     problem = POMDP(
         name,
         (factor,),
@@ -472,16 +431,13 @@ def _subtypes(
     return {diagnosis: tuple(names) for diagnosis, names in partition.items()}
 
 
-def _prior(name: str, grouped: Grouped, prior: ArrayLike | Mapping[str, float] | None) -> Array:
-    """The prior (S,) of the hidden states."""
-    size = len(grouped.states)
-    if prior is None:
-        return np.full(size, 1.0 / max(size, 1))
+def _prior(name: str, factor: Factor, prior: ArrayLike | Mapping[str, float] | None) -> Array:
+    """The prior (S,) of the hidden states; that of `factor` if it is None."""
     if not isinstance(prior, Mapping):
-        given: Array = floats(prior, f"prior of '{name}'", ("prior",))
+        given: Array = factor.prior if prior is None else floats(prior, f"prior of '{name}'", ("prior",))
         return given
-    places = {state: slice(place, place + 1) for place, state in enumerate(grouped.states)} | grouped.places
-    belief = np.zeros(size)
+    places = factor.places | {state: slice(place, place + 1) for place, state in enumerate(factor.states)}
+    belief = np.zeros(len(factor.states))
     for state, chance in prior.items():
         message = f"prior of '{name}' must be about its states; '{state}' is none"
         require(state in places, message, ("prior", state), code="unknown-state")

@@ -22,13 +22,13 @@ import numpy as np
 
 from rhoplan.belief_math.transitions import (
     Transition,
-    entries,
+    entries_of_rows,
     from_entries,
     given_observation,
     has_observation_axis,
     is_identity,
-    mean_payment,
     paid,
+    payments,
     shapes,
 )
 from rhoplan.errors import Field, require
@@ -119,16 +119,6 @@ class JointPrior:
         convert(self, ("joint", ", ".join(self.factors)), tuples=("factors",), arrays=("table",))
 
 
-@dataclass(frozen=True, eq=False)
-class TableMenu:
-    """A menu that is a table: the actions of every observable state."""
-
-    actions: Mapping[Observable, tuple[Action, ...]]
-
-    def __call__(self, observable: Observable) -> tuple[Action, ...]:
-        return self.actions[observable]
-
-
 def FactoredProblem(
     name: str,
     factors: Sequence[Factor],
@@ -148,7 +138,7 @@ def FactoredProblem(
     check_parts(factors, joint, changing, actions)
     compiler = _Compiler(factors, joint, changing, actions)
     found = {observable: tuple(compiler.action(action) for action in menu) for observable, menu in menus.items()}
-    problem = POMDP(name, tuple(block.factor for block in compiler.blocks), start, TableMenu(found), **settings)
+    problem = POMDP(name, tuple(block.factor for block in compiler.blocks), start, found.__getitem__, **settings)
     check_problem(problem)
     return problem
 
@@ -276,7 +266,7 @@ class _Compiler:
         pays = None
         if any(part.reward_axes > 1 for part in parts):
             pays = _pays(block, action, picks, changes if by_outcome else changes * len(picks))
-            reward = mean_payment(likelihood, transition, pays)
+            reward = payments(likelihood, transition, pays).mean
         else:
             for part in parts:
                 reward += _payment(block, part, 0, slice(None), slice(None))
@@ -301,14 +291,9 @@ def _changes(block: _Block, parts: list[tuple[LocalModel, int]]) -> Changes:
     for part, outcome in parts:
         assert part.change is not None
         inside, offset = block.place(part.factors)
-        _, rows, columns, values = entries(given_observation(part.change, outcome), 1)
-        starts = np.searchsorted(rows, np.arange(len(offset) + 1))
-        here = inside[after]
-        counts = np.diff(starts)[here]
-        way = np.repeat(np.arange(len(after)), counts)
-        entry = np.arange(len(way)) - np.repeat(np.cumsum(counts) - counts, counts) + starts[here[way]]
-        before, chance = before[way], chance[way] * values[entry]
-        after = after[way] + offset[columns[entry]] - offset[rows[entry]]
+        way, column, value = entries_of_rows(given_observation(part.change, outcome), inside[after])
+        before, chance = before[way], chance[way] * value
+        after = after[way] + offset[column] - offset[inside[after[way]]]
     if len(parts) > 1:  # as for likelihoods
         chance = chance / np.bincount(before, weights=chance, minlength=block.states)[before]
     return before, after, chance
@@ -385,7 +370,7 @@ def check_parts(
         changed = [part.factors for part in action.parts if part.change is not None]
         _check_once(f"changes of '{action.name}'", changed, sizes, field)
         count, found = len(action.outcomes), len(action.leads_to)
-        rule = f"'{action.name}' must lead to one visible state, or to one for each of its {count} outcomes"
+        rule = f"'{action.name}' must lead to one observable state, or to one for each of its {count} outcomes"
         message = f"{rule}; it leads to {found}"
         require(found in (1, count), message, (*field, "leads_to"), code="next-states-count")
 

@@ -22,6 +22,7 @@ from rhoplan.model.records import END as END
 from rhoplan.model.records import ROW_SUM_TOLERANCE as ROW_SUM_TOLERANCE
 from rhoplan.model.records import Action as Action
 from rhoplan.model.records import CachedMenu as CachedMenu
+from rhoplan.model.records import EventCount
 from rhoplan.model.records import Factor as Factor
 from rhoplan.model.records import FixedMenu as FixedMenu
 from rhoplan.model.records import Menu as Menu
@@ -30,10 +31,9 @@ from rhoplan.model.records import subtype as subtype
 
 if TYPE_CHECKING:
     from rhoplan.model.diagnostic import FlatMenu
-    from rhoplan.model.tally import Tally
 
 Rule: TypeAlias = Callable[..., str]
-"""An agent that does not plan: problem, situation and weight to the name of an action."""
+"""An agent that does not plan: from problem, belief and weight to the name of an action."""
 Leaf: TypeAlias = Callable[[Sequence[Observable], tuple[Array, ...]], Array]
 
 MOST_MENUS_LISTED = 100_000
@@ -69,7 +69,7 @@ class POMDP:
     cap: int = 200
     note: str = ""
     spec: str = ""
-    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    tallies: Mapping[str, EventCount] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -193,17 +193,6 @@ class POMDP:
         """The time (n,) after `steps` actions from the start, which is the exponent of the discount."""
         time: Ids = np.maximum(np.asarray(steps) - self.looks_first, 0)
         return time
-
-    @cached_property
-    def gains(self) -> Array | None:
-        """The largest reward (S,) of a terminal action in each state, at least 0; None unless it is known everywhere.
-
-        Menus that define `gains` know it.
-        """
-        if hasattr(self.menu, "gains") or not self.observes_then_commits:
-            return getattr(self.menu, "gains", None)
-        best: Array = np.maximum(np.max([commit.reward for commit in self.commits], axis=0), 0.0)
-        return best
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what planners attach to the problem, which has a leading underscore."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -95,6 +96,26 @@ class Factor:
         place = {name: number for number, name in enumerate(self.diagnoses)}
         return np.array([place[name] for name in self.diagnosis_of or self.states], dtype=np.int64)
 
+    @cached_property
+    def places(self) -> dict[str, slice]:
+        """The positions of the states of each diagnosis, which are side by side."""
+        starts = np.searchsorted(self.groups, np.arange(len(self.diagnoses) + 1)).tolist()
+        return {name: slice(*ends) for name, ends in zip(self.diagnoses, pairwise(starts), strict=True)}
+
+    @cached_property
+    def subtypes(self) -> dict[str, tuple[str, ...]]:
+        """The names of the subtypes of each diagnosis that has some."""
+        found = {
+            name: tuple(filter(None, [subtype(state, name) for state in self.states[held]]))
+            for name, held in self.places.items()
+        }
+        return {name: names for name, names in found.items() if names}
+
+    def unfold(self, rows: Array) -> Array:
+        """Rows (S, ...) by state, given one (D, ...) for each diagnosis that holds for all of its subtypes."""
+        unfolded: Array = rows[self.groups]
+        return unfolded
+
     def fold(self, chances: Array) -> Array:
         """Probabilities (..., D) of diagnoses, given those (..., S) of states."""
         if not self.diagnosis_of:
@@ -102,7 +123,7 @@ class Factor:
         folded: Array = chances @ np.eye(len(self.diagnoses))[self.groups]
         return folded
 
-    def asked(self, beliefs: Array) -> Array:
+    def about(self, beliefs: Array) -> Array:
         """The probabilities that information is about, given beliefs (..., S): of states, or of diagnoses (..., D)."""
         return self.fold(beliefs) if self.about_diagnosis else beliefs
 
@@ -201,10 +222,10 @@ class Action:
 
     @cached_property
     def pays_by_chance(self) -> Payments | None:
-        """The distribution of payments around `reward`; None if `reward` is what is paid."""
+        """The distribution of payments; None if `reward` is what is paid."""
         if self.pays is None:
             return None
-        return payments(self.reward, self.likelihood, self.transition, self.pays)
+        return payments(self.likelihood, self.transition, self.pays)
 
     @property
     def worst(self) -> Array:
@@ -265,3 +286,23 @@ class FixedMenu:
 
 
 Menu: TypeAlias = Callable[[Observable], tuple[Action, ...]]
+
+
+@dataclass(frozen=True)
+class EventCount:
+    """An additive criterion: the number of steps with one of these actions, hidden states and observations.
+
+    actions: names or kinds. An empty tuple means any.
+    """
+
+    actions: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    outcomes: tuple[str, ...] = ()
+
+    def indicator(self, action: Action, states: tuple[str, ...]) -> Array:
+        """1 where taking `action` in a state (row) with an observation (column) counts, else 0."""
+        named = not self.actions or action.name in self.actions or action.kind in self.actions
+        rows = np.array([not self.states or state in self.states for state in states])
+        columns = np.array([not self.outcomes or outcome in self.outcomes for outcome in action.outcomes])
+        counted: Array = (named & rows[:, None] & columns).astype(float)
+        return counted

@@ -14,8 +14,8 @@ from rhoplan.belief_math.transitions import (
     Transition,
     has_observation_axis,
     is_by_outcome,
-    mean_payment,
     numbers,
+    payments,
     row_sums,
     shapes,
 )
@@ -43,7 +43,7 @@ def check_problem(problem: POMDP, *, most: int = MOST_MENUS) -> None:
             _check_initial_observation(problem)
         sound: set[tuple[int, int, int]] = set()
         for observable, actions in problem.menus(most):
-            where = "" if observable == problem.start else f" in visible state {observable!r}"
+            where = "" if observable == problem.start else f" in observable state {observable!r}"
             check_names(f"actions of '{problem.name}'{where}", [action.name for action in actions], ("actions",))
             for action in actions:
                 _check_action(problem, action, where, sound)
@@ -147,8 +147,8 @@ def _check_initial_observation(problem: POMDP) -> None:
     looks = [one for one in first if not one.reward.any() and one.pays is None and one.preserves_hidden_state]
     sound = len(first) == 1 and looks and not looks[0].ends_episode and problem.start not in looks[0].leads_to
     message = (
-        f"'{problem.name}' looks first: its start '{problem.start}' must offer one action, which pays nothing, leaves "
-        "all as it is, goes on, and does not lead back"
+        f"'{problem.name}' has an initial observation: its start '{problem.start}' must offer one action, which pays "
+        "nothing, leaves all as it is, does not end the episode, and does not lead back"
     )
     require(sound, message, ("looks_first",), code="initial-observation")
 
@@ -160,7 +160,7 @@ def _check_action(problem: POMDP, action: Action, where: str, sound: set[tuple[i
     message = f"{name} must concern one of the {count} factors (numbered from 0); it says {action.factor}"
     require(0 <= action.factor < count, message, (*place, "factor"), code="unknown-factor")
     found = f"it has {outcomes} outcomes and leads to {len(action.leads_to)}"
-    message = f"{name} must lead to one visible state per outcome; {found}"
+    message = f"{name} must lead to one observable state per outcome; {found}"
     require(len(action.leads_to) == outcomes, message, (*place, "leads_to"), code="next-states-count")
     factor = problem.factors[action.factor]
     label = f"{action.kind} {name}"
@@ -227,7 +227,7 @@ def _check_pays(action: Action, pays: Transition, states: tuple[str, ...], label
     require(not action.ends_episode, message, field, code="terminal-reward")
     message = f"pays of {label} must be numbers, at most {LARGEST_REWARD:g} large"
     require((np.abs(numbers(pays)) <= LARGEST_REWARD).all(), message, field, code="reward-range")
-    mean = mean_payment(action.likelihood, action.transition, pays)
+    mean = payments(action.likelihood, action.transition, pays).mean
     most = max(float(np.max(np.abs(numbers(pays)), initial=0.0)), 1.0)
     for wrong in np.flatnonzero(np.abs(mean - action.reward) > ROW_SUM_TOLERANCE * most)[:1]:
         found = f"in '{states[wrong]}' it is {action.reward[wrong]:g}, the mean {mean[wrong]:g}"

@@ -27,15 +27,10 @@ def in_names_of(problem: POMDP, world: POMDP) -> POMDP:
     ProblemError if the world lacks one of them; menus are compared when they are first used.
     """
     check_world(problem, world)
-    orders = [
-        np.array([other.states.index(state) for state in one.states])
-        for one, other in zip(problem.factors, world.factors, strict=True)
-    ]
-    factors = tuple(
-        replace(mine, prior=other.prior[order])
-        for mine, other, order in zip(problem.factors, world.factors, orders, strict=True)
-    )
-    menu = TranslatedMenu(problem, world, tuple(orders))
+    pairs = list(zip(problem.factors, world.factors, strict=True))
+    orders = tuple(np.array([other.states.index(state) for state in mine.states]) for mine, other in pairs)
+    factors = tuple(replace(mine, prior=other.prior[order]) for (mine, other), order in zip(pairs, orders, strict=True))
+    menu = TranslatedMenu(problem, world, orders)
     return replace(world, factors=factors, start=problem.start, menu=menu, leaf=None)
 
 
@@ -48,36 +43,28 @@ class TranslatedMenu(CachedMenu):
     orders: tuple[Ids, ...]
 
     def build(self, observable: Any) -> tuple[Action, ...]:
-        theirs = counterparts(self.problem, self.world, observable)
+        check_menu(self.problem, self.world, observable)
+        # The agent's rules say which tests are available; the world says what they cost and yield.
+        offered = self.world.menu if self.world.listed is None else self.world.listed.whatever
+        theirs = {action.name: action for action in offered(observable)}
         return tuple(self._translated(action, theirs[action.name]) for action in self.problem.menu(observable))
 
     def _translated(self, mine: Action, other: Action) -> Action:
         order = self.orders[mine.factor]
         columns = np.array([other.outcomes.index(outcome) for outcome in mine.outcomes])
         change, pays = other.transition, other.pays
-        if change is not None:
-            change = permuted(change, columns, order)
+        change = None if change is None else permuted(change, columns, order)
         if pays is not None:
             pays = pays[order][:, columns] if is_by_outcome(pays) else permuted(pays, columns, order)
         likelihood = other.likelihood[order][:, columns]
         return replace(mine, reward=other.reward[order], likelihood=likelihood, transition=change, pays=pays)
 
 
-def counterparts(problem: POMDP, world: POMDP, observable: Observable) -> dict[str, Action]:
-    """The world's actions in `observable` by name; ProblemError if one of the agent's is missing."""
-    if world is problem:
-        return {action.name: action for action in world.menu(observable)}
-    check_menu(problem, world, observable)
-    # The agent's rules say which tests are available; the world says what they cost and yield.
-    offered = world.menu if world.listed is None else world.listed.whatever
-    return {action.name: action for action in offered(observable)}  # type: ignore[arg-type]
-
-
 def check_world(problem: POMDP, world: POMDP) -> None:
     """Raise ProblemError unless an agent whose model is `problem` can begin in `world`; see `check_menu`, too."""
     mine, theirs = problem.listed, world.listed
     label = f"world '{world.name}'"
-    kinds = ("an observe-then-commit problem", "a problem with visible states of its own")
+    kinds = ("an observe-then-commit problem", "a problem with observable states of its own")
     wanted, found = kinds if theirs is None else kinds[::-1]
     _require((mine is None) == (theirs is None), f"{label} must be {wanted} like '{problem.name}'; it is {found}")
     names = [factor.name for factor in problem.factors]
@@ -107,7 +94,7 @@ def check_menu(problem: POMDP, world: POMDP, observable: Observable) -> None:
     """
     if problem.listed is not None:
         return
-    where = f" in visible state {observable!r}"
+    where = f" in observable state {observable!r}"
     theirs = {action.name: action for action in world.menu(observable)}
     _check_actions(world, problem.menu(observable), theirs.values(), where)
     for action in problem.menu(observable):
@@ -115,12 +102,8 @@ def check_menu(problem: POMDP, world: POMDP, observable: Observable) -> None:
         label = f"'{action.name}' of world '{world.name}'{where}"
         factor = problem.factors[action.factor].name
         _require(other.factor == action.factor, f"{label} must be about {factor}, as in '{problem.name}'")
-        same = _targets(other) == _targets(action)
-        _require(same, f"{label} must lead where it leads in '{problem.name}': only what is hidden may differ")
-
-
-def _targets(action: Action) -> dict[str, Observable]:
-    return dict(zip(action.outcomes, action.leads_to, strict=True))
+        mine, its = (dict(zip(one.outcomes, one.leads_to, strict=True)) for one in (action, other))
+        _require(mine == its, f"{label} must lead where it leads in '{problem.name}': only what is hidden may differ")
 
 
 def _check_actions(world: POMDP, mine: Iterable[Action], theirs: Iterable[Action], where: str = "") -> None:

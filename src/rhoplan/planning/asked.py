@@ -12,10 +12,10 @@ import numpy as np
 
 from rhoplan.errors import AgentError
 from rhoplan.files import replacing
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.horizon import horizon_of
 from rhoplan.model.limits import LARGEST_REWARD
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation
 
 MANY_FORMAT = "rhoplan-many-policy-1"
 """How a file begins that holds a plan of method many; here, so that reading other files does not load its kernels."""

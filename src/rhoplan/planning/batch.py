@@ -27,9 +27,9 @@ from rhoplan.graph.action_table import ActionTable
 from rhoplan.graph.belief_graph import chunks
 from rhoplan.graph.row_index import Keys, RowIndex, spans
 from rhoplan.graph.ties import first_best
+from rhoplan.model.belief import UNKNOWN
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP, Array, Ids
-from rhoplan.model.situation import UNKNOWN, observe_all
 
 LARGEST_LOG = 690.0
 """Logarithm of the largest ratio of two masses; beyond, floating-point numbers overflow."""
@@ -140,7 +140,7 @@ class DecisionTree:
         if prices_vary or menu.budget is None:
             # Groups whose first price is 0 in this problem may have one in a version.
             menu = replace(menu, budget=None, first_prices=dict.fromkeys(menu.first_prices, 1.0))
-        start = observe_all(replace(problem, menu=menu), given).observable
+        start = replace(problem, menu=menu).belief(given=given).observable
         table = ActionTable(replace(problem, menu=menu.without(left_out)))
         self.names, self.endings = table.names(table.observable_id(start)), len(menu.commits)
         self._tests = menu.tests
@@ -284,7 +284,7 @@ class BatchLookahead:
         self.entropy: Array = np.zeros_like(total)
         if weight:
             scale = np.where(total > 0, total, 1.0)[..., None]
-            self.entropy = total * entropy(tree.problem.factors[0].asked(self.masses / scale))
+            self.entropy = total * entropy(tree.problem.factors[0].about(self.masses / scale))
             for layer, below in pairwise(tree.layers):
                 gained = self.entropy[:, tree.arc_node[layer.arcs]] - _sums(layer, self.entropy[:, below.nodes])
                 self.information[:, layer.arcs] = np.maximum(gained, 0.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from rhoplan.belief_math.information import information
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import Situation
 
 ROUNDING = 4 * 2.0**-52
 """More than the sum below can be off, as a share of what it is made of."""

@@ -17,8 +17,8 @@ import numpy as np
 from rhoplan.budget import Budget
 from rhoplan.graph.belief_graph import Arcs, BeliefGraph
 from rhoplan.graph.row_index import filled
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP, Array, Ids, Leaf
-from rhoplan.model.situation import Situation
 from rhoplan.planning.backup import ArcValues, LayerValues
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import LOOKAHEAD, ActionValues, BeliefLike, Policy, PolicyOnGraph, Seed, ValueTerms
@@ -96,10 +96,10 @@ class LookaheadOnGraph(DecidedPlaces):
         """The value (n,) at `nodes`, by default that of the plan of `horizon` actions."""
         return self.layers.value(nodes, self.horizon)
 
-    def node(self, situation: Situation) -> int:
+    def node(self, belief: Belief) -> int:
         """The node of an observable state and beliefs."""
-        beliefs = tuple(belief[None, :] for belief in situation.beliefs)
-        return int(self.graph.nodes([situation.observable], beliefs)[0])
+        beliefs = tuple(one[None, :] for one in belief.beliefs)
+        return int(self.graph.nodes([belief.observable], beliefs)[0])
 
     def terms(self, node: int) -> ActionValues:
         """The value of each action at `node` in its terms: non-terminal actions first, otherwise in order."""
@@ -145,7 +145,7 @@ class LookaheadPolicy(Policy):
         """The plan on the policy's own graph, and the node of `belief` there."""
         if self._plan is None or self._plan.graph.size > MOST_NODES:
             self._plan = self.plan_on(BeliefGraph(self.problem, budget=Budget(memory=MEMORY)))
-        return self._plan, self._plan.node(self.belief(belief).situation)
+        return self._plan, self._plan.node(self.belief(belief))
 
     def on(self, graph: BeliefGraph) -> PolicyOnGraph:
         return self.plan_on(graph) if is_same(graph.problem, self.problem) else super().on(graph)

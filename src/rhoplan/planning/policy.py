@@ -25,7 +25,6 @@ from rhoplan.graph.belief_graph import BeliefGraph
 from rhoplan.model.belief import Belief, as_belief, names_of
 from rhoplan.model.horizon import Left
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids
-from rhoplan.model.situation import Situation, available
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped, unused-ignore]
@@ -184,7 +183,7 @@ class Policy(ABC):
             and names_of(belief.problem) == names_of(self.problem)
             and belief == belief.problem.belief()
         ):
-            belief = Belief(self.problem, Situation(start, belief.situation.beliefs))
+            belief = Belief(self.problem, start, belief.beliefs)
         found = as_belief(self.problem, belief)
         if found.observable is END:
             raise EvidenceError(
@@ -244,7 +243,7 @@ class AskedOnGraph:
         if node not in self._kept:
             self.graph.budget.check(self.graph.size, self.graph.nbytes)
             names = self.graph.table.names(int(self.graph.observable[node]))
-            belief = Belief(self.graph.problem, self.graph.situation(node))
+            belief = self.graph.situation(node)
             shares = {name: share for name, share in self._policy.probabilities(belief).items() if share > 0}
             places = [names.index(checked_action(belief, name, self._policy.name)) for name in shares]
             self._kept[node] = places, list(shares.values())
@@ -286,12 +285,12 @@ def checked_action(belief: Belief, name: Any, policy: str) -> str:
 
 def action_named(belief: Belief, name: str) -> Action:
     """The available action called `name`."""
-    return next(action for action in available(belief.problem, belief.situation) if action.name == name)
+    return next(action for action in belief.menu if action.name == name)
 
 
 def immediate_terms(belief: Belief, action: Action) -> tuple[float, float]:
     """Expected reward of `action` at `belief`, and its expected information in nats (0 where it ends the episode)."""
-    held = belief.situation.beliefs[action.factor][None, :]
+    held = belief.beliefs[action.factor][None, :]
     factor = belief.problem.factors[action.factor]
     gained = 0.0 if action.ends_episode else float(information(held, action, factor)[0])
     return float(held[0] @ action.reward), gained

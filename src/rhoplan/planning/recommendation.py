@@ -13,7 +13,6 @@ from rhoplan.errors import NotAvailable
 from rhoplan.graph.ties import best_first
 from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import Action
-from rhoplan.model.situation import available, named_beliefs
 from rhoplan.planning.lookahead import LookaheadPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import ActionValues, Policy, ValueTerms, frame, html_table
@@ -95,14 +94,14 @@ def recommend(policy: Policy, belief: Belief, *, objective: Objective | None = N
     choice = policy.action(belief)
     order = ranking(belief, values)
     runner_up = next((name for name in order if name != choice), None)
-    by_name = {action.name: action for action in available(problem, belief.situation)}
+    by_name = {action.name: action for action in belief.menu}
     rows = tuple(_row(belief, by_name[row.action], row, probabilities[row.action]) for row in values.rows)
-    chosen, beliefs = values[choice], named_beliefs(problem, belief.situation)
-    pairs = zip(problem.factors, belief.situation.beliefs, strict=True)
+    chosen, beliefs = values[choice], belief.diagnoses()
+    pairs = zip(problem.factors, belief.beliefs, strict=True)
     return Recommendation(
         belief=next(iter(beliefs.values())),
         beliefs=beliefs,
-        entropy=float(sum(entropy(factor.asked(held)) for factor, held in pairs)),
+        entropy=float(sum(entropy(factor.about(held)) for factor, held in pairs)),
         choice=choice,
         margin=math.inf if runner_up is None else max(chosen.value - values[runner_up].value, 0.0),
         runner_up=runner_up,
@@ -124,7 +123,7 @@ def values_of(policy: Policy, belief: Belief, *, objective: Objective | None = N
 
 def ranking(belief: Belief, values: ActionValues) -> list[str]:
     """Names of the actions from the best to the worst by the tie rule: terminal actions win ties, then the first."""
-    ends = {action.name: action.ends_episode for action in available(belief.problem, belief.situation)}
+    ends = {action.name: action.ends_episode for action in belief.menu}
     rows = sorted(values.rows, key=lambda row: not ends[row.action])
     # Nothing is rounded like information where there is none.
     informs = [not ends[row.action] or row.weighted_information != 0 for row in rows]
@@ -140,7 +139,7 @@ def _size(row: ValueTerms) -> float:
 
 
 def _row(belief: Belief, action: Action, row: ValueTerms, probability: float) -> ActionValue:
-    held = belief.situation.beliefs[action.factor][None, :]
+    held = belief.beliefs[action.factor][None, :]
     terms = (row.reward, row.information, row.weighted_information, row.continuation, row.value, probability)
     return ActionValue(
         action.name, action.kind, *terms, action.preserves_hidden_state, float(coupling(held, action)[0])

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Observable
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 from rhoplan.model.validate import checked
 from rhoplan.problems.building import check_probabilities, plain, require, sensor
 from rhoplan.problems.grid import MOVES, Cell, check_places, moved, parse_places
@@ -71,10 +71,10 @@ def inspection(
             planner="exact" if cells == PUBLISHED_ORDER.get(n) else "anytime",
             cap=25 * n,
             tallies={
-                "right_nominal": Tally(("declare-nominal",), ("nominal",)),
-                "right_faulty": Tally(("declare-faulty",), ("faulty",)),
-                "missed": Tally(("declare-nominal",), ("faulty",)),
-                "false_alarms": Tally(("declare-faulty",), ("nominal",)),
+                "right_nominal": EventCount(("declare-nominal",), ("nominal",)),
+                "right_faulty": EventCount(("declare-faulty",), ("faulty",)),
+                "missed": EventCount(("declare-nominal",), ("faulty",)),
+                "false_alarms": EventCount(("declare-faulty",), ("nominal",)),
             },
             details={"grid": size, "places": cells},
         )

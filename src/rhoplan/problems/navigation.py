@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rhoplan.model.pomdp import END, POMDP, Action, CachedMenu, Factor
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 from rhoplan.model.validate import checked
 from rhoplan.problems.building import require
 from rhoplan.problems.grid import MOVES, Cell, manhattan, moved
@@ -29,7 +29,7 @@ def navigation(*, n: int = 3, cost: float = 0.5, goal: float = 20.0) -> POMDP:
             menu=Field(n, cost, goal),
             horizon=2,
             cap=3 * n * n,
-            tallies={"success": Tally(outcomes=("found",))},
+            tallies={"success": EventCount(outcomes=("found",))},
             details={"grid": n},
         )
     )

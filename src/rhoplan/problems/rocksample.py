@@ -16,7 +16,7 @@ import numpy as np
 
 from rhoplan.graph.ties import first_in_rows
 from rhoplan.model.pomdp import END, POMDP, Action, Array, CachedMenu, Factor, Observable
-from rhoplan.model.tally import Tally
+from rhoplan.model.records import EventCount
 from rhoplan.model.validate import checked
 from rhoplan.problems.building import check_probabilities, plain, require, sensor
 from rhoplan.problems.grid import MOVES, Cell, check_places, euclidean, moved, parse_places
@@ -38,7 +38,7 @@ CLASSIC: Layouts = {(7, 8): ((0, 2), (1, 0), (1, 3), (3, 6), (4, 2), (4, 3), (5,
 HALF_EFFICIENCY = 20.0
 """Distance over which the certainty of a check halves."""
 
-SAMPLED = {"good": Tally(("sample",), ("good",)), "bad": Tally(("sample",), ("bad",))}
+SAMPLED = {"good": EventCount(("sample",), ("good",)), "bad": EventCount(("sample",), ("bad",))}
 """What is counted in an episode: rocks sampled, good and bad."""
 
 

@@ -1,1 +1,1 @@
-"""Long work in jobs: done on this machine or on a cluster, each result kept at once, so that a run can go on."""
+"""Long work in jobs: done on this machine or on a cluster, each result saved at once, so that a run can be resumed."""

@@ -6,10 +6,11 @@ longer than everything else in `rhoplan --help`.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from configparser import RawConfigParser
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from rhoplan.errors import AgentError
@@ -75,28 +76,11 @@ def declared(group: str, folders: Iterable[str]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder in dict.fromkeys(folders):
-        for name, where in _lines(group, folder or os.curdir):
-            found.setdefault(name, where)
+        for path in sorted(Path(folder).glob("*-info/entry_points.txt")):
+            if group in (text := path.read_text(encoding="utf-8")):
+                sections = RawConfigParser(delimiters="=", strict=False)
+                sections.optionxform = str  # type: ignore[method-assign, assignment]
+                sections.read_string(text)
+                for name, where in sections.items(group) if sections.has_section(group) else ():
+                    found.setdefault(name, where.partition("[")[0].strip())
     return found
-
-
-def _lines(group: str, folder: str) -> Iterator[tuple[str, str]]:
-    try:
-        inside = sorted(os.listdir(folder))
-    except OSError:
-        return
-    for name in inside:
-        if not name.endswith((".dist-info", ".egg-info")):
-            continue
-        try:
-            with open(os.path.join(folder, name, "entry_points.txt"), encoding="utf-8") as file:
-                text = file.read()
-        except OSError:
-            continue
-        section = ""
-        for line in map(str.strip, text.splitlines() if group in text else ()):
-            if line.startswith("["):
-                section = line.strip("[]").strip()
-            elif section == group and "=" in line and not line.startswith(("#", ";")):
-                word, _, where = line.partition("=")
-                yield word.strip(), where.partition("[")[0].strip()

@@ -63,8 +63,8 @@ class Store:
                 yield
             finally:
                 if self.damaged:
-                    count = "1 kept result" if len(self.damaged) == 1 else f"{len(self.damaged)} kept results"
-                    message = "%s in '%s' did not check: computed again"
+                    count = "1 saved result" if len(self.damaged) == 1 else f"{len(self.damaged)} saved results"
+                    message = "%s in '%s' failed the check: computed again"
                     logging.getLogger(__name__).warning(message, count, self.results)
                     self.damaged.clear()
 

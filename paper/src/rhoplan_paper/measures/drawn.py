@@ -59,7 +59,7 @@ def episode(problem: str, agent: str, *, seed: int, number: int, **settings: Any
     steps: list[dict[str, Any]] = []
     while len(steps) < model.cap:
         values = action_values(policy, node)
-        belief = graph.situation(node).belief
+        belief = graph.situation(node).beliefs[0]
         menu = {action.name: action for action in model.menu(graph.observables[graph.observable[node]])}
         chosen = menu[max(values, key=lambda value: value.probability).name]
         paid += float(chosen.reward[state])

@@ -22,8 +22,8 @@ from rhoplan.advice.variations import Kind, Quantity, stake
 from rhoplan.advice.words import parameter_name
 from rhoplan.errors import RhoplanError, dotted
 from rhoplan.io.accuracy import cases_of, sd_of
-from rhoplan.model.diagnostic import Grouped
 from rhoplan.model.pomdp import POMDP, Array, Ids
+from rhoplan.model.records import Factor
 from rhoplan.planning.batch import ParameterBatch
 
 
@@ -138,7 +138,7 @@ def spread_all(problem: POMDP, share: float) -> tuple[Unsure, ...]:
     """
     if not 0 < share < 1:
         raise RhoplanError(f"the spread must be above 0% and below 100%; it is {100 * share:g}%", field=("spread",))
-    menu, hidden = problem.flat, Grouped.of(problem.factors[0])
+    menu, hidden = problem.flat, problem.factors[0]
 
     def chances(row: Array) -> dict[str, float]:
         top = float(row.max())
@@ -200,14 +200,14 @@ def drawn(problem: POMDP, items: Sequence[Unsure], generator: Generator, count: 
 
 
 def _listed(problem: POMDP, record: dict[str, Any]) -> Iterator[Unsure]:
-    menu, factor, hidden = problem.flat, problem.factors[0], Grouped.of(problem.factors[0])
+    menu, factor = problem.flat, problem.factors[0]
     if "prior" in record:
         main = looked_for(problem) or factor.diagnoses[int(factor.fold(factor.prior).argmax())]
         yield from _row("prior", (), factor.fold(factor.prior), record["prior"], factor.diagnoses, main=main)
     for name, commit in {commit.name: commit for commit in menu.commits}.items():
         for stakes in ("losses", "commits"):
             for state, spread in record.get(stakes, {}).get(name, {}).items():
-                places = hidden.places[state]
+                places = factor.places[state]
                 yield from _amount(stake(problem), (name, state), commit.reward[places][0], spread["sd"], places)
     for test in menu.tests:
         found = record.get("tests", {}).get(test.name, {})
@@ -217,16 +217,16 @@ def _listed(problem: POMDP, record: dict[str, Any]) -> Iterator[Unsure]:
         yield from _amount("first-price", (group,), menu.first_prices.get(group, 0.0), spread["sd"])
     for test in (*menu.tests, *menu.parts):
         for diagnosis, row in record.get("tests", {}).get(test.name, {}).get("likelihood", {}).items():
-            places = hidden.places[diagnosis]
+            places = factor.places[diagnosis]
             inside = {diagnosis: row} if "cases" in row else row
             for name, spread in inside.items():
-                own = places if "cases" in row else _subtype(hidden, diagnosis, name)
+                own = places if "cases" in row else _subtype(factor, diagnosis, name)
                 state = diagnosis if "cases" in row else problem.states[own.start]
                 chances = test.likelihood[own.start]
                 yield from _row("likelihood", (test.name, state), chances, spread, test.outcomes, states=own)
 
 
-def _subtype(hidden: Grouped, diagnosis: str, name: str) -> slice:
+def _subtype(hidden: Factor, diagnosis: str, name: str) -> slice:
     place = hidden.places[diagnosis].start + hidden.subtypes[diagnosis].index(name)
     return slice(place, place + 1)
 

@@ -21,7 +21,6 @@ from rhoplan.agents.agent import BoundAgent
 from rhoplan.errors import LimitError, RhoplanError
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP, Array, Ids
-from rhoplan.model.situation import observe_all
 from rhoplan.planning.batch import BatchLookahead, DecisionTree, ParameterBatch, PolicyActs
 
 SAME = 1e-12
@@ -71,7 +70,7 @@ class Weigher:
         check_fixed(agent)
         _check(problem, agent)
         self.problem, self.agent, self.given = problem, agent, tuple(given)
-        observe_all(problem, self.given)
+        problem.belief(given=self.given)
         try:
             if not plans_versions(problem, agent) or not agent.commits_count:
                 raise LimitError("it is not planned exactly")

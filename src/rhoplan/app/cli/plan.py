@@ -58,11 +58,10 @@ LEFT_OPEN = "the bounds leave others open"
 @json_option
 def decide_command(problem: POMDP, agents: list[BoundAgent], given: tuple[str, ...], seed: int, as_json: bool) -> None:
     """What to do next in PROBLEM, and why: every action's value in parts that add up."""
-    from rhoplan.agents.planned import decide
-    from rhoplan.model.situation import observe_all
+    from rhoplan.agents.agent import decide
 
     agent, evidence = one_agent(agents), [pair for text in given for pair in parse_evidence(text)]
-    situation = observe_all(problem, evidence)
+    situation = problem.belief(given=evidence)
     decision = decide(problem, agent, situation, seed=seed)
     record = decision_record(problem, agent, decision, evidence, situation)
     if as_json:

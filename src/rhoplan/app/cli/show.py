@@ -97,7 +97,7 @@ def print_problem(problem: POMDP) -> None:
     from rhoplan.belief_math.information import entropy
 
     out, menu = console(), problem.flat
-    h0 = max(float(entropy(problem.factors[0].asked(problem.prior))), 0.0)
+    h0 = max(float(entropy(problem.factors[0].about(problem.prior))), 0.0)
     grouped = bool(problem.factors[0].diagnosis_of)
     sizes = {"state": problem.states, "test": menu.tests, "commit": menu.commits}
     diagnoses = f"{len(problem.diagnoses)} {'diagnosis' if len(problem.diagnoses) == 1 else 'diagnoses'}, "
@@ -167,10 +167,9 @@ def print_factored(problem: POMDP) -> None:
     from rhoplan.advice.words import counted
     from rhoplan.belief_math.information import information
     from rhoplan.model.horizon import is_endless
-    from rhoplan.model.situation import initial, named_beliefs
 
     out = console()
-    beliefs = named_beliefs(problem, initial(problem))
+    beliefs = problem.belief().diagnoses()
     factors = counted(len(beliefs), "hidden factor")
     out.print(f"{problem.name}: {factors}; rewards in {problem.unit}; starts at {problem.start};")
     fades = f"; discount {problem.discount}" if problem.discount < 1 else ""

@@ -225,7 +225,7 @@ def respond(case: Case, line: str) -> str:
         case.undo(int(rest) if rest else None)
         return ""
     if first in ("unknown", "dk") or line.lower() in ("don't know", "dont know"):
-        from rhoplan.model.situation import UNKNOWN
+        from rhoplan.model.belief import UNKNOWN
 
         named, advice = rest if first in ("unknown", "dk") else "", case.adviser().first
         if not named and not advice.is_test:

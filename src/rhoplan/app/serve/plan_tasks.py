@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import decide
 from rhoplan.app import records
 from rhoplan.belief_math.information import per_nat
 from rhoplan.evaluation.exact import evaluate
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import END, POMDP
-from rhoplan.model.situation import available, branch, initial, named_beliefs, observe, observe_all
 from rhoplan.planning import clock
 from rhoplan.planning.certified.solution import POINTS, REVEAL
 from rhoplan.planning.certified.solve import solve, usual_method
@@ -27,7 +26,7 @@ SHARE_BEFORE_CHECK = 0.5
 def decision(asked: Asked) -> Record:
     """`rhoplan decide --json`."""
     problem, agent, given = asked.problem, asked.agent, asked.given
-    here = observe_all(problem, given)
+    here = problem.belief(given=given)
     found = decide(problem, agent, here, seed=asked.request.get("seed", 0))
     return records.decision_record(problem, agent, found, given, here)
 
@@ -35,10 +34,10 @@ def decision(asked: Asked) -> Record:
 def situation(asked: Asked) -> Record:
     """Where a case stands: what is visible, what is believed, what was paid, and what each action could show."""
     problem = asked.problem
-    here, paid = initial(problem), 0.0
+    here, paid = problem.belief(), 0.0
     for test, outcome in asked.given:
-        before, here = here, observe(problem, here, test, outcome)
-        action = next(action for action in available(problem, before) if action.name == test)
+        before, here = here, here.update(test, outcome)
+        action = next(action for action in before.menu if action.name == test)
         after = here.beliefs[action.factor] if action.transition is None else before.beliefs[action.factor]
         paid += float(after @ action.reward)
     return {
@@ -46,7 +45,7 @@ def situation(asked: Asked) -> Record:
         "visible": None if here.observable is END else _visible(problem, here.observable),
         "ended": here.observable is END,
         "paid": paid,
-        "beliefs": named_beliefs(problem, here),
+        "beliefs": here.diagnoses(),
         "actions": [
             {
                 "name": action.name,
@@ -56,10 +55,10 @@ def situation(asked: Asked) -> Record:
                 "cost": -reward + 0.0,
                 "in_all": paid + reward,
                 "outcomes": [
-                    {"outcome": one.outcome, "probability": one.probability} for one in branch(problem, here, action)
+                    {"outcome": one.observation, "probability": one.probability} for one in here.branches(action)
                 ],
             }
-            for action in available(problem, here)
+            for action in here.menu
         ],
     }
 

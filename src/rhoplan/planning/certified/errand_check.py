@@ -20,8 +20,8 @@ from numpy.random import Generator
 
 from rhoplan.belief_math.information import information
 from rhoplan.errors import EvidenceError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import END, Action
-from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.certified.errand_policy import ErrandPolicy
 from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 
@@ -47,15 +47,15 @@ def check_errands(policy: ErrandPolicy, rng: Generator, *, most: int = 60, secon
 
 def _met(policy: ErrandPolicy, rng: Generator, most: int) -> Iterator[Situation]:
     """Situations on the way from the start, by the plan and now and then aside from it."""
-    situation, steps = initial(policy.origin), 0
+    situation, steps = policy.origin.belief(), 0
     for _ in range(most):
         yield situation
-        branches = branch(policy.origin, situation, _next(policy, situation, rng))
+        branches = situation.branches(_next(policy, situation, rng))
         chances = np.array([each.probability for each in branches])
         place = int(rng.choice(len(branches), p=chances / chances.sum()))
-        situation, steps = branches[place].situation, steps + 1
+        situation, steps = branches[place].belief, steps + 1
         if situation.observable is END or steps >= LONGEST:
-            situation, steps = initial(policy.origin), 0
+            situation, steps = policy.origin.belief(), 0
 
 
 def _next(policy: ErrandPolicy, situation: Situation, rng: Generator) -> Action:
@@ -98,9 +98,9 @@ def _backup(policy: ErrandPolicy, situation: Situation, action: Action, value: C
     weight, discount = policy.settings.weight, policy.settings.discount
     paid = float(action.reward @ belief) + weight * float(information(belief[None, :], action)[0])
     total = Worth(paid, float(np.abs(action.reward) @ belief) + weight * math.log(len(belief)))
-    for each in branch(policy.origin, situation, action):
-        if each.situation.observable is not END:
-            total = total.plus(discount * each.probability, sized(value(each.situation)))
+    for each in situation.branches(action):
+        if each.belief.observable is not END:
+            total = total.plus(discount * each.probability, sized(value(each.belief)))
     return total
 
 

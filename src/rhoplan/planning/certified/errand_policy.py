@@ -14,8 +14,8 @@ import numpy as np
 
 from rhoplan.belief_math.information import information
 from rhoplan.errors import EvidenceError, LimitError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import END, POMDP, Action, Array
-from rhoplan.model.situation import Situation, branch, initial
 from rhoplan.planning.asked import Asked, BoundedPolicy, spelt
 from rhoplan.planning.certified.errands import ErrandPlan, Unfit
 from rhoplan.planning.certified.reveal import errand_bounds
@@ -80,11 +80,11 @@ class ErrandPolicy(BoundedPolicy):
         if self.settings.weight > 0:
             paid += self.settings.weight * float(information(belief[None, :], action)[0])
         low = high = paid
-        for each in branch(self.origin, situation, action):
-            if each.situation.observable is not END:
+        for each in situation.branches(action):
+            if each.belief.observable is not END:
                 share = self.settings.discount * each.probability
-                low += share * self.plan.lower(each.situation)
-                high += share * self.own_upper(each.situation)
+                low += share * self.plan.lower(each.belief)
+                high += share * self.own_upper(each.belief)
         return low, high
 
     def _most(self, situation: Situation) -> float:
@@ -106,7 +106,7 @@ class ErrandPolicy(BoundedPolicy):
 
     @cached_property
     def _own(self) -> float:
-        return self.plan.upper(initial(self.origin), self._errand)
+        return self.plan.upper(self.origin.belief(), self._errand)
 
     def _errand(self, errand: POMDP, belief: Array) -> Bounds:
         key = id(errand), belief.tobytes()
@@ -125,7 +125,7 @@ class ErrandPolicy(BoundedPolicy):
         return {}
 
     def _is_start(self, situation: Situation) -> bool:
-        start = initial(self.origin)
+        start = self.origin.belief()
         return situation.observable == start.observable and all(map(np.array_equal, situation.beliefs, start.beliefs))
 
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from rhoplan.belief_math.information import information, update
 from rhoplan.errors import LimitError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.diagnostic import Test
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
-from rhoplan.model.situation import Situation
 from rhoplan.planning import clock
 from rhoplan.planning.routing.decomposition import decomposes, going_on_costs
 from rhoplan.planning.routing.settings import SETTINGS

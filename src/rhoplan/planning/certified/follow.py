@@ -152,7 +152,7 @@ def _endings(bounds: Bounds, nodes: Ids) -> Array:
 def _log_scores(bounds: Bounds, beliefs: Array) -> Array:
     """The log (..., S) of the chance that `beliefs` (..., S) give to what is asked about, for each true state."""
     factor = bounds.problem.factors[0]
-    logs: Array = np.log(factor.asked(beliefs))
+    logs: Array = np.log(factor.about(beliefs))
     return logs[..., factor.groups] if factor.about_diagnosis else logs
 
 

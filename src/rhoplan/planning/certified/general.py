@@ -22,7 +22,6 @@ import numpy as np
 from rhoplan.errors import LimitError
 from rhoplan.model.horizon import horizon_of
 from rhoplan.model.pomdp import POMDP, Array
-from rhoplan.model.situation import initial
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.crude import crude_bounds
@@ -136,7 +135,7 @@ class General:
             if alone:
                 raise
             return
-        start = initial(self.problem)
+        start = self.problem.belief()
 
         def best(errand: POMDP, belief: Array) -> tuple[float, float]:
             left = max(self.deadline - clock.now(), 0.0)
@@ -219,7 +218,7 @@ class General:
             from rhoplan.planning.certified.lattice.check import check_grids
 
         policy, (lower, upper) = search.policy(), search.bounds
-        done = self._solution(lower, upper, stopped_by, policy.action(initial(self.problem)))
+        done = self._solution(lower, upper, stopped_by, policy.action(self.problem.belief()))
         check = partial(check_grids, policy, np.random.default_rng(0), seconds=self._checking)
         return replace(
             done,

@@ -17,7 +17,6 @@ from rhoplan.errors import AgentError, expect
 from rhoplan.model.horizon import with_horizon
 from rhoplan.model.limits import FEW_STATES
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import initial
 from rhoplan.planning import clock
 from rhoplan.planning.asked import check_about_states, check_asked
 from rhoplan.planning.certified.bounds import Bounds
@@ -118,7 +117,7 @@ def _without_delay(problem: POMDP, weight: float, discount: float) -> Callable[[
     """What bounds are where a first look takes no time; where there is none, what they were."""
     if not problem.looks_first:
         return lambda bounds: bounds
-    start = initial(problem)
+    start = problem.belief()
     return lambda bounds: without_delay(problem, start, bounds, weight=weight, discount=discount)
 
 
@@ -146,7 +145,7 @@ def _solve_by_evidence(
         from rhoplan.planning.many.check import check_search
         from rhoplan.planning.many.search import Search
 
-    search = Search(problem, initial(problem), weight=weight, discount=discount, memory=memory)
+    search = Search(problem, problem.belief(), weight=weight, discount=discount, memory=memory)
     stopped_by = search.run(gap, seconds=seconds, work=np.inf, until_proven=False, progress=progress)
     found, rng = search.solution(gap, stopped_by), np.random.default_rng(0)
     return SolveResult(

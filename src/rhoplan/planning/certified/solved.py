@@ -18,9 +18,9 @@ import numpy as np
 
 from rhoplan.belief_math.information import entropy
 from rhoplan.errors import EvidenceError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.horizon import horizon_of
 from rhoplan.model.pomdp import END, POMDP, Array, Ids
-from rhoplan.model.situation import Situation
 from rhoplan.planning.asked import Asked, BoundedPolicy, unbeaten
 from rhoplan.planning.certified.mixing import mixture, prices_of, sawtooth
 from rhoplan.planning.certified.pointbased.check import backup

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.random import Generator
 
 from rhoplan.belief_math.information import entropy, information, update
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import Action, Array, Factor, Ids
-from rhoplan.model.situation import Situation, branch
 from rhoplan.planning.certified.pointbased.check import Certificate, Worth, excess, in_time, sized
 from rhoplan.planning.many.graph import ABOVE, COUNT, FIRST, LOWER, ROOT, UPPER, place_of
 from rhoplan.planning.many.search import Search
@@ -60,13 +60,13 @@ def check_search(
 def _step_excess(policy: ManyPolicy, step: Step) -> float:
     """By how much the plan claims more in a situation than its action gives there."""
     problem = policy.origin
-    here = Situation(step.done, (step.belief,))
+    here = Situation(problem, step.done, (step.belief,))
     action = next(action for action in problem.menu(step.done) if action.name == step.action)
     total = paid(action, step.belief)
     if not action.ends_episode:
         total = total.plus(policy.settings.weight, told_by(action, step.belief, problem.factors[0]))
-        for after in branch(problem, here, action):
-            then = policy.step(after.situation)
+        for after in here.branches(action):
+            then = policy.step(after.belief)
             later = sized(-np.inf if then is None else then.lower)
             total = total.plus(policy.settings.discount * after.probability, later)
     return excess(sized(step.lower), total)
@@ -262,7 +262,7 @@ class Claims:
         return total.plus(self.weight, told_by(action, belief, self.factor)) if self.weight else total
 
     def _doubt(self, belief: Array) -> float:
-        return self.weight * float(entropy(self.factor.asked(belief))) if self.weight else 0.0
+        return self.weight * float(entropy(self.factor.about(belief))) if self.weight else 0.0
 
 
 def largest_assignment(worth: Array) -> float:

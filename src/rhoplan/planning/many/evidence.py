@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.diagnostic import Done, FlatMenu, Test
 from rhoplan.model.pomdp import POMDP, Array
-from rhoplan.model.situation import Situation
 from rhoplan.planning.many.machine import ENDLESS, Model
 
 MOST_TICKS = 1 << 61
@@ -90,7 +90,7 @@ def kinds_of(problem: POMDP, situation: Situation) -> Kinds:
         best=payoff.max(axis=0),
         asked=factor.groups if factor.about_diagnosis else np.arange(payoff.shape[1]),
     )
-    return Kinds(problem, model, words, np.ascontiguousarray(situation.belief, dtype=float), tuple(members))
+    return Kinds(problem, model, words, np.ascontiguousarray(situation.beliefs[0], dtype=float), tuple(members))
 
 
 def remembered(menu: FlatMenu, members: tuple[tuple[str, ...], ...]) -> dict[str, int]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP
-from rhoplan.model.situation import initial
 from rhoplan.planning.asked import Asked
 from rhoplan.planning.many.evidence import digest_of, kinds_of, remembered
 from rhoplan.planning.many.search import anew
@@ -17,7 +16,7 @@ def many_policy(problem: POMDP, told: dict[str, Any], arrays: dict[str, Any]) ->
     """The policy that `ManyPolicy.save` wrote; None where it was made for another problem."""
     if problem.listed is None:
         return None
-    kinds = kinds_of(problem, initial(problem))
+    kinds = kinds_of(problem, problem.belief())
     if digest_of(kinds) != told["digest"]:
         return None
     done = [Done(frozenset(run), frozenset(paid), tests, spent) for run, paid, tests, spent in told["done"]]

@@ -18,9 +18,9 @@ from functools import partial
 import numpy as np
 
 from rhoplan._old.ties import choose
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import POMDP, Array
-from rhoplan.model.situation import Situation, initial
 from rhoplan.planning import clock
 from rhoplan.planning.asked import Asked, check_asked
 from rhoplan.planning.many.evidence import kinds_of, remembered
@@ -93,7 +93,7 @@ def search(
     """
     discount = problem.discount if discount is None else discount
     check_asked(weight, discount, gap)
-    found = Search(problem, situation or initial(problem), weight=weight, discount=discount, memory=memory)
+    found = Search(problem, situation or problem.belief(), weight=weight, discount=discount, memory=memory)
     return found.solution(gap, found.run(gap, seconds=seconds, work=work, until_proven=until_proven, progress=progress))
 
 

@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rhoplan.errors import EvidenceError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.diagnostic import Done
 from rhoplan.model.pomdp import END, POMDP, Array
-from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.asked import MANY_FORMAT, Asked, BoundedPolicy
 from rhoplan.planning.many.evidence import digest_of, kinds_of
 
@@ -131,7 +131,7 @@ class ManyPolicy(BoundedPolicy):
         steps = [step for found in self.steps.values() for step in found]
         observable = {done: place for place, done in enumerate(dict.fromkeys(step.done for step in steps))}
         names = {name: place for place, name in enumerate(dict.fromkeys(step.action for step in steps))}
-        told = self.heading(MANY_FORMAT, digest_of(kinds_of(self.origin, initial(self.origin)))) | {
+        told = self.heading(MANY_FORMAT, digest_of(kinds_of(self.origin, self.origin.belief()))) | {
             "actions": list(names),
             "done": [[sorted(done.run), sorted(done.paid), done.tests, done.spent] for done in observable],
         }
@@ -152,12 +152,12 @@ class ManyPolicy(BoundedPolicy):
             return None
         if trace not in self._beliefs:
             self._beliefs[trace] = np.stack([step.belief for step in self.steps[trace]])
-        same = np.flatnonzero(np.abs(self._beliefs[trace] - situation.belief).max(axis=1) <= SAME_BELIEF)
+        same = np.flatnonzero(np.abs(self._beliefs[trace] - situation.beliefs[0]).max(axis=1) <= SAME_BELIEF)
         # Results of tests that are repeated can lead back to a belief; the plan is worth least where it ends soonest.
         return max((self.steps[trace][place] for place in same.tolist()), key=lambda step: step.lower, default=None)
 
     def _search(self, situation: Situation) -> ManySolution:
-        key = situation.observable, situation.belief.tobytes()
+        key = situation.observable, situation.beliefs[0].tobytes()
         if key not in self._anew:
             self._anew[key] = self.search(situation)
         return self._anew[key]

@@ -11,8 +11,8 @@ import numpy as np
 from rhoplan.budget import Budget
 from rhoplan.errors import LimitError
 from rhoplan.graph.belief_graph import BeliefGraph
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import POMDP, Leaf
-from rhoplan.model.situation import Situation
 from rhoplan.planning.lookahead import LookaheadOnGraph, LookaheadPolicy
 from rhoplan.planning.objective import Objective
 from rhoplan.planning.policy import BeliefLike, Policy
@@ -46,19 +46,19 @@ def derived_leaf(problem: POMDP, *, weight: float, discount: float) -> Leaf | No
 
 def deepen(
     problem: POMDP,
-    situation: Situation,
+    start: Belief,
     *,
     objective: Objective,
     leaf: Leaf | None,
     seconds: float,
     settings: DeepeningSettings | None = None,
 ) -> tuple[LookaheadOnGraph, int]:
-    """A look-ahead at `situation` as deep as time and nodes allow (one action at least), and its node there."""
+    """A look-ahead at `start` as deep as time and nodes allow (one action at least), and its node there."""
     limits = settings or DeepeningSettings()
     deadline = time.perf_counter() + seconds
     graph = BeliefGraph(problem, budget=Budget(nodes=limits.nodes))
     found, before = LookaheadOnGraph(graph, objective, 0, leaf=leaf), 0
-    node = found.node(situation)
+    node = found.node(start)
     for depth in range(1, limits.depth + 1):
         begin = time.perf_counter()
         try:
@@ -87,5 +87,5 @@ class DeepeningPolicy(LookaheadPolicy):
 
     def plan_at(self, belief: BeliefLike) -> tuple[LookaheadOnGraph, int]:
         """A look-ahead of its own for each belief."""
-        situation = self.belief(belief).situation
-        return deepen(self.problem, situation, objective=self.objective, leaf=self.leaf, seconds=self.seconds)
+        start = self.belief(belief)
+        return deepen(self.problem, start, objective=self.objective, leaf=self.leaf, seconds=self.seconds)

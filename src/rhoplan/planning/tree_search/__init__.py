@@ -3,7 +3,7 @@
 >>> import rhoplan
 >>> from rhoplan.planning.tree_search import TreeSearch, TreeSearchSettings
 >>> search = TreeSearch(rhoplan.make("tiger"), TreeSearchSettings("mcts", horizon=4, simulations=500))
->>> found = search.run(search.problem.belief().situation)
+>>> found = search.run(search.problem.belief())
 >>> found.exact, found.place, round(found.value, 6)
 (True, 2, 1.0625)
 """

@@ -38,12 +38,12 @@ class TreeSearchPolicy(Policy):
 
     def action(self, belief: BeliefLike) -> str:
         held = self.belief(belief)
-        return self.search.actions(held.observable)[self.search.run(held.situation, seed=self.seed).place].name
+        return self.search.actions(held.observable)[self.search.run(held, seed=self.seed).place].name
 
     def action_values(self, belief: BeliefLike) -> ActionValues:
         """The estimated value of each action; minus infinity for one that was not tried."""
         held, rows = self.belief(belief), []
-        found, actions = self.search.run(held.situation, seed=self.seed), self.search.actions(held.observable)
+        found, actions = self.search.run(held, seed=self.seed), self.search.actions(held.observable)
         for action, value in zip(actions, found.values.tolist(), strict=True):
             reward, gained = immediate_terms(held, action)
             weighted = self.objective.weight_per_nat * gained

@@ -16,8 +16,8 @@ import numpy as np
 from rhoplan.errors import AgentError, EvidenceError, LimitError, ProblemError
 from rhoplan.graph.row_index import grown
 from rhoplan.graph.ties import first_best
+from rhoplan.model.belief import Belief
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Ids, Observable
-from rhoplan.model.situation import Situation, initial
 from rhoplan.planning.asked import check_about_states
 from rhoplan.planning.machine import compiled
 from rhoplan.planning.tree_search import mcts, pomcp
@@ -153,10 +153,10 @@ class TreeSearch:
         self.model, self._method = SearchModel(problem), METHODS[self.settings.method]
         self._tree = Tree.empty(len(problem.factors), self.model.states, self.settings.depth)
         # Compiling, or loading compiled code, must not count against a time limit.
-        self._plant(initial(problem))
-        self._simulate(self._goal(initial(problem)), 0)
+        self._plant(problem.belief())
+        self._simulate(self._goal(problem.belief()), 0)
 
-    def run(self, situation: Situation, *, seed: int | tuple[int, ...] = 0) -> SearchResult:
+    def run(self, situation: Belief, *, seed: int | tuple[int, ...] = 0) -> SearchResult:
         """Search from `situation` until the simulations are done or the time is over, whichever comes first.
 
         It also stops when all values are exact, or the tree is as large as it may become. Without a time limit the
@@ -192,7 +192,7 @@ class TreeSearch:
     def _is_exact(self) -> bool:
         return bool(self._tree.nodes[0].is_exact)
 
-    def _goal(self, situation: Situation) -> Goal:
+    def _goal(self, situation: Belief) -> Goal:
         settings, method, weight = self.settings, self._method, abs(self.weight)
         exploration = settings.exploration
         if exploration is None:
@@ -205,7 +205,7 @@ class TreeSearch:
         how = settings.stop_probability, settings.depth, method.over_beliefs
         return Goal(self.discount, self.weight, float(exploration), float(scale), *how)
 
-    def _terminal(self, situation: Situation) -> list[tuple[Array, Array]]:
+    def _terminal(self, situation: Belief) -> list[tuple[Array, Array]]:
         """The belief and the reward (S,) of each terminal action."""
         actions = [action for action in self.actions(situation.observable) if action.ends_episode]
         return [(situation.beliefs[action.factor], action.reward) for action in actions]
@@ -214,7 +214,7 @@ class TreeSearch:
         with np.errstate(over="ignore"):  # the generator's arithmetic is modulo 2**64, also where nothing is compiled
             return simulate(self.model.arrays, self._tree, goal, simulations)
 
-    def _plant(self, situation: Situation) -> None:
+    def _plant(self, situation: Belief) -> None:
         """Begin a tree that consists of its root."""
         table = self.model.table
         observable = table.observable_id(situation.observable)
@@ -262,7 +262,7 @@ class TreeSearch:
         pace = int(done / elapsed * min(settings.slice_seconds, settings.seconds - elapsed)) if done else 0
         return min(left, max(pace, settings.first_batch))
 
-    def _values(self, situation: Situation) -> tuple[Array, Ids]:
+    def _values(self, situation: Belief) -> tuple[Array, Ids]:
         """Values and visits (A,) of all actions at the root, by place."""
         table, root = self.model.table, self._tree.nodes[0]
         count, arms = int(table.count[root.observable]), self._tree.arms[root.first_arm :][: root.arms]

@@ -12,8 +12,7 @@ from typing import Any
 from rhoplan._old.followed import Plans
 from rhoplan._old.menu import nodes_within
 from rhoplan.advice.pathway import Pathway, pathway
-from rhoplan.agents.agent import BoundAgent, make_adviser
-from rhoplan.agents.planned import decide
+from rhoplan.agents.agent import BoundAgent, decide, make_adviser
 from rhoplan.errors import LimitError, ProblemError
 from rhoplan.io.learned import LEARNED
 from rhoplan.model.pomdp import POMDP

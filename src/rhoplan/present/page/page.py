@@ -13,7 +13,7 @@ from rhoplan.advice.words import amounts, counted, in_thousand, money, percent, 
 from rhoplan.belief_math.information import per_nat
 from rhoplan.files import write_text
 from rhoplan.io.learned import LEARNED
-from rhoplan.model.diagnostic import Decision, Grouped
+from rhoplan.model.diagnostic import Decision
 from rhoplan.model.pomdp import POMDP
 from rhoplan.present.content import Report
 from rhoplan.present.drawing import Drawing
@@ -218,10 +218,10 @@ def _states(report: Report) -> str:
 
 def _subtypes(problem: POMDP) -> str:
     """What each diagnosis is made of, where some have subtypes."""
-    factor, grouped = problem.factors[0], Grouped.of(problem.factors[0])
+    factor = problem.factors[0]
     told = []
-    for diagnosis, names in grouped.subtypes.items():
-        shares = factor.within[grouped.places[diagnosis]].tolist()
+    for diagnosis, names in factor.subtypes.items():
+        shares = factor.within[factor.places[diagnosis]].tolist()
         parts = ", ".join(f"{safe(name)} {stated(share)}" for name, share in zip(names, shares, strict=True))
         told.append(f"{safe(diagnosis)}: {parts}")
     return f"<p class='soft note'>Subtypes, which tests may tell apart: {'; '.join(told)}.</p>" if told else ""

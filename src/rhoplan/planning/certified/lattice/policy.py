@@ -17,8 +17,8 @@ import numpy as np
 
 from rhoplan.belief_math.information import entropy, information, update
 from rhoplan.errors import EvidenceError
+from rhoplan.model.belief import Belief as Situation
 from rhoplan.model.pomdp import END, POMDP, Action, Array, Observable
-from rhoplan.model.situation import Situation
 from rhoplan.planning.asked import Asked, BoundedPolicy
 from rhoplan.planning.certified.lattice.grid import Grid, find_point, mixture_of
 from rhoplan.planning.certified.lattice.rooms import Structure
