@@ -93,6 +93,17 @@ def append(all_: Blocks, class_: int, size: int, item: int, value: float) -> int
     return int(block * LANES + lane)
 
 
+@kernel
+def unread(all_: Blocks, class_: int, block: int, read: int) -> tuple[int, int]:
+    """Block and lane of the first vector of `class_` after the first `read` ones, the last of which is in `block`; a
+    block of -1 if there is none."""
+    if read >= all_.chains[class_].total:
+        return -1, 0
+    if read % LANES > 0:
+        return block, read % LANES
+    return (int(all_.blocks[block].next) if read > 0 else int(all_.chains[class_].head)), 0
+
+
 @entry_point
 def copy_kept(old: Blocks, new: Blocks, sizes: Ids, keep: NDArray[np.bool_], places: Ids) -> None:
     """Append the vectors of `old` to `new` that are to be kept, a flag per block and lane. places: where each is, -1 if

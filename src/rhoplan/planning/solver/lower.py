@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.pomdp import Array, Ids
-from rhoplan.planning.solver.blocks import LANES, append
+from rhoplan.planning.solver.blocks import LANES, append, unread
 from rhoplan.planning.solver.jit import entry_point, kernel
 from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
@@ -25,25 +25,24 @@ from rhoplan.planning.solver.tree import Tree, class_size, is_end, project, unfo
 @kernel
 def refresh_lower(tree: Tree, index: int, convexity: float) -> None:
     """Bring the lower bound of a node up to date with the vectors of its class."""
-    node, alpha, lanes = tree.nodes[index], tree.alpha, tree.lanes[0]
-    chain = alpha.chains[node.class_]
-    if node.vectors_read == chain.total:
-        return
-    block = chain.head if node.vector_block < 0 else node.vector_block
+    node, alpha = tree.nodes[index], tree.alpha
+    block, lane = unread(alpha, node.class_, node.vector_block, node.vectors_read)
     while block >= 0:
-        first = alpha.blocks[block].first
-        for lane in range(LANES):
-            lanes[lane] = alpha.value[block, lane] * convexity * node.entropy
+        first, filled = alpha.blocks[block].first, alpha.blocks[block].filled
+        value, share = tree.lanes[0, lane:filled], alpha.value[block, lane:filled]
+        for k in range(len(value)):
+            value[k] = share[k] * convexity * node.entropy
         for place in range(node.first, node.first + node.size):
-            mass, at = tree.mass[place], np.uint64(first + tree.state[place] * LANES)
-            for lane in range(np.uint64(LANES)):
-                lanes[lane] += mass * alpha.numbers[at + lane]
-        for lane in range(alpha.blocks[block].filled):
-            if lanes[lane] > node.lower:
-                node.lower, node.best_vector = lanes[lane], alpha.item[block, lane]
-        tree.counts[0].work += node.size * LANES // 4
-        node.vector_block, block = block, alpha.blocks[block].next
-    node.vectors_read = chain.total
+            mass, at = tree.mass[place], first + tree.state[place] * LANES
+            numbers = alpha.numbers[at + lane : at + filled]
+            for k in range(len(value)):
+                value[k] += mass * numbers[k]
+        for k in range(len(value)):
+            if value[k] > node.lower:
+                node.lower, node.best_vector = value[k], alpha.item[block, lane + k]
+        tree.counts[0].work += node.size * (1 + len(value) // 4)
+        node.vector_block, lane, block = block, 0, alpha.blocks[block].next
+    node.vectors_read = alpha.chains[node.class_].total
 
 
 @kernel

@@ -65,7 +65,7 @@ def mark_needed_points(tabular: Tabular, tree: Tree, reached: Flags, slack: floa
         own = node.point_value
         if class_size(tabular, node.class_) > parameters.hull_states:
             goal = points.value[block, lane] + slack
-            implied = goal >= 0.0 or best_sawtooth(tabular, tree, index, -1, goal) < goal
+            implied = goal >= 0.0 or best_sawtooth(tabular, tree, index, 0, goal) < goal
         else:
             points.item[block, lane] = -1
             if node.hull >= 0:

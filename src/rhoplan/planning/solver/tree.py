@@ -18,6 +18,9 @@ from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
 
 ROOT = 0
+CANDIDATES = 16
+"""Points that the simplex method chooses from between two passes over all of them."""
+
 SAME = 1e-14
 """Beliefs whose probabilities all differ by no more than this share are one node; the outward rounding pays for it."""
 
@@ -133,7 +136,7 @@ def make_tree(problem_sizes: Ids, labels: int, vertex: Array, action_bound: Arra
         lanes=np.zeros((2, LANES)),
         square=np.zeros((hull, hull)),
         line=np.zeros((3, largest)),
-        candidate=ints(LANES),
+        candidate=ints(CANDIDATES),
         wanted=ints(hull),
         free=ints(hull),
     )

@@ -16,21 +16,21 @@ from __future__ import annotations
 import numpy as np
 
 from rhoplan.model.pomdp import Array
-from rhoplan.planning.solver.blocks import LANES, append
+from rhoplan.planning.solver.blocks import LANES, append, unread
 from rhoplan.planning.solver.jit import kernel
 from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
-from rhoplan.planning.solver.tree import Tree, class_size, unfold, weigh
+from rhoplan.planning.solver.tree import CANDIDATES, Tree, class_size, unfold, weigh
 
 PART = 1e-9
 """A point whose probabilities at the possible states of a belief sum to less than 1 by more than this lies outside."""
 
+STATES_AT_ONCE = 8
+"""States after which points that can no longer matter are ruled out."""
+
 SMALLEST_PIVOT = 1e-13
 EXACT, MOST_STARTS = 1e-9, 2
 """A mixture that misses more than this of a belief is computed once more from its basis."""
-
-CANDIDATES = 16
-"""Points that the simplex method chooses from between two passes over all of them."""
 
 PRECISION = 1e-15
 """A point this share of the span below a plane lies on it: prices are no more exact."""
@@ -50,51 +50,59 @@ def refresh_upper(tabular: Tabular, tree: Tree, index: int, parameters: Paramete
     if node.size > 1 and class_size(tabular, node.class_) <= parameters.hull_states:
         tolerance = max(tolerance, PRECISION * parameters.span)
         is_new = node.hull < 0 or node.vertices_read != moved  # then old points may have been lowered, too
-        block = -1 if is_new else node.point_block
-        listed = 0 if node.hull < 0 else points_below(tree, index, block, node.hull, tolerance, CANDIDATES)
+        read = 0 if is_new else node.points_read
+        listed = 0 if node.hull < 0 else points_below(tree, index, read, tolerance)
         if node.hull < 0 or listed > 0 or has_vertex_below(tabular, tree, index, tolerance):
             interpolate(tabular, tree, index, parameters, tolerance, listed, is_new)
         node.upper = min(node.upper, mixture_value(tabular, tree, index) + curved)
     elif node.size > 1 and node.points_read != total:
         drop = min(node.upper - curved - node.vertex_value, 0.0)
-        drop = best_sawtooth(tabular, tree, index, node.point_block, drop)
+        drop = best_sawtooth(tabular, tree, index, node.points_read, drop)
         node.upper = min(node.upper, node.vertex_value + drop + curved)
     node.vertices_read, node.points_read = moved, total
     node.point_block = tree.points.chains[node.class_].tail
 
 
 @kernel
-def best_sawtooth(tabular: Tabular, tree: Tree, index: int, block: int, best: float) -> float:
-    """The least of `best` (at most 0) and the drops below the vertices that other points, from `block` on (-1: all),
+def best_sawtooth(tabular: Tabular, tree: Tree, index: int, read: int, best: float) -> float:
+    """The least of `best` (at most 0) and the drops below the vertices that other points than the first `read` ones
     imply at a node."""
     node, points = tree.nodes[index], tree.points
-    size = class_size(tabular, node.class_)
-    most, inside = tree.lanes[0], tree.lanes[1]
-    block = points.chains[node.class_].head if block < 0 else block
-    unfolded = False
+    size, unfolded = class_size(tabular, node.class_), False
+    block, lane = unread(points, node.class_, node.point_block, read)
     while block >= 0:
-        first, deepest = points.blocks[block].first, 0.0
-        for lane in range(LANES):
-            deepest = min(deepest, points.value[block, lane])
-            most[lane], inside[lane] = 1.0, 0.0
-        if deepest < best:
-            # A point q takes part in b by at most 1 / max of q(s) / b(s).
-            for place in range(node.first, node.first + node.size):
-                at, inverse = np.uint64(first + tree.state[place] * LANES), 1.0 / tree.mass[place]
-                for lane in range(np.uint64(LANES)):
-                    held = points.numbers[at + lane]
-                    most[lane] = max(most[lane], held * inverse)
-                    inside[lane] += held
-            tree.counts[0].work += node.size * LANES // 4
-            for lane in range(LANES):
-                item = points.item[block, lane]
-                if points.value[block, lane] < best * most[lane] and inside[lane] > 1.0 - PART and item != index:
+        first, filled = points.blocks[block].first, points.blocks[block].filled
+        drop, deepest = points.value[block, lane:filled], 0.0
+        most, inside = tree.lanes[0, lane:filled], tree.lanes[1, lane:filled]
+        for k in range(len(drop)):
+            deepest = min(deepest, drop[k])
+            most[k], inside[k] = 1.0, 0.0
+        # A point q takes part in b by at most 1 / max of q(s) / b(s). Most are ruled out after a few states.
+        place, end = node.first, node.first + node.size
+        matters = deepest < best
+        while matters and place < end:
+            stop = min(place + STATES_AT_ONCE, end)
+            for at in range(place, stop):
+                begin, inverse = first + tree.state[at] * LANES, 1.0 / tree.mass[at]
+                held = points.numbers[begin + lane : begin + filled]
+                for k in range(len(drop)):
+                    ratio = held[k] * inverse
+                    most[k] = ratio if ratio > most[k] else most[k]
+                    inside[k] += held[k]
+            tree.counts[0].work += (stop - place) * (1 + len(drop) // 4)
+            place, count = stop, 0
+            for k in range(len(drop)):
+                count += drop[k] < best * most[k]
+            matters = count > 0
+        if matters:
+            for k in range(len(drop)):
+                item = points.item[block, lane + k]
+                if drop[k] < best * most[k] and inside[k] > 1.0 - PART and item != index:
                     if not unfolded:
                         unfold(tree, index, size, tree.dense)
                         unfolded = True
-                    drop = points.value[block, lane] * largest_share(tree, item, tree.dense)
-                    best = min(best, drop)
-        block = points.blocks[block].next
+                    best = min(best, drop[k] * largest_share(tree, item, tree.dense))
+        lane, block = 0, points.blocks[block].next
     return best
 
 
@@ -176,30 +184,33 @@ def has_vertex_below(tabular: Tabular, tree: Tree, index: int, tolerance: float)
 
 
 @kernel
-def points_below(tree: Tree, index: int, block: int, hull: int, tolerance: float, wanted: int) -> int:
-    """List points of a node's class, from `block` on (-1: all), that lie below its plane: at most `wanted`, those that
-    lie farthest below in each block. Their number; they are in Tree.candidate."""
-    node, points, above, inside = tree.nodes[index], tree.points, tree.lanes[0], tree.lanes[1]
-    block, found, bar = points.chains[node.class_].head if block < 0 else block, 0, -tolerance
-    while block >= 0 and found < wanted:
-        first = points.blocks[block].first
-        for lane in range(LANES):
-            above[lane], inside[lane] = 0.0, 0.0
+def points_below(tree: Tree, index: int, read: int, tolerance: float) -> int:
+    """List points of a node's class other than the first `read` ones that lie below its plane, some of those that lie
+    farthest below. Their number; they are in Tree.candidate."""
+    node, points = tree.nodes[index], tree.points
+    found, bar = 0, -tolerance
+    block, lane = unread(points, node.class_, node.point_block, read)
+    while block >= 0 and found < CANDIDATES:
+        first, filled = points.blocks[block].first, points.blocks[block].filled
+        above, inside = tree.lanes[0, lane:filled], tree.lanes[1, lane:filled]
+        for k in range(len(above)):
+            above[k] = inside[k] = 0.0
         for row in range(node.size):
-            at, price = np.uint64(first + tree.state[node.first + row] * LANES), tree.price[hull + row]
-            for lane in range(np.uint64(LANES)):
-                above[lane] -= price * points.numbers[at + lane]
-                inside[lane] += points.numbers[at + lane]
-        for lane in range(LANES):
-            item = points.item[block, lane]
-            if item >= 0 and inside[lane] > 1.0 - PART and found < wanted:
-                depth = above[lane] + tree.nodes[item].point_value
+            at, price = first + tree.state[node.first + row] * LANES, tree.price[node.hull + row]
+            held = points.numbers[at + lane : at + filled]
+            for k in range(len(above)):
+                above[k] -= price * held[k]
+                inside[k] += held[k]
+        for k in range(len(above)):
+            item = points.item[block, lane + k]
+            if item >= 0 and inside[k] > 1.0 - PART and found < CANDIDATES:
+                depth = above[k] + tree.nodes[item].point_value
                 if depth < bar:
                     tree.candidate[found] = item
                     found += 1
                     bar = min(bar, 0.3 * depth)
-        tree.counts[0].work += node.size * LANES // 4
-        block = points.blocks[block].next
+        tree.counts[0].work += node.size * (1 + len(above) // 4)
+        lane, block = 0, points.blocks[block].next
     return found
 
 
@@ -247,7 +258,7 @@ def run_simplex(tabular: Tabular, tree: Tree, index: int, tolerance: float, list
             if depth < least:
                 entering, least = item, depth
         if least >= -tolerance:
-            listed = 0 if is_last or not is_thorough else points_below(tree, index, -1, hull, tolerance, CANDIDATES)
+            listed = 0 if is_last or not is_thorough else points_below(tree, index, 0, tolerance)
             if listed == 0:
                 return
             is_last = True
