@@ -174,7 +174,7 @@ def test_a_broken_tie_rule_is_found(monkeypatch):
         groups = zip(start.tolist(), ends, strict=True)
         return np.array([end - 1 - int(values[first:end][::-1].argmax()) for first, end in groups])
 
-    for module in ("graph.belief_graph", "planning.lookahead"):
+    for module in ("graph.belief_graph", "planning.backup"):
         monkeypatch.setattr(f"rhoplan.{module}.first_best", last)
     total = Ledger()
     for seed in range(60):

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from pathlib import Path
 
 AREAS: dict[str, tuple[str, ...]] = {
-    "core": ("belief", "graph", "following", "model"), "planning": ("planning",), "agents": ("agents",),
-    "scoring": ("scoring",), "io": ("io",), "advice": ("advice",), "serve": ("app/serve",),
+    "core": ("belief_math", "model", "graph", "work"), "planning": ("planning",), "agents": ("agents", "gym"),
+    "evaluation": ("evaluation",), "io": ("io",), "advice": ("advice",), "serve": ("app/serve",),
 }  # fmt: skip
 """Areas of the library, and their folders."""
 
