@@ -23,7 +23,7 @@ def largest(values, at_least=0):
 """
 TESTS = """\
 import subprocess, sys
-from rhoplan.belief.largest import largest
+from rhoplan.model.largest import largest
 
 
 def test_fails():
@@ -36,14 +36,14 @@ def test_the_largest():
 
 def test_the_limit_in_another_process():
     largest([1])
-    told = subprocess.check_output([sys.executable, "-c", "from rhoplan.belief.largest import LIMIT; print(LIMIT)"])
+    told = subprocess.check_output([sys.executable, "-c", "from rhoplan.model.largest import LIMIT; print(LIMIT)"])
     assert told == b"3\\n"
 """
 
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    room = tmp_path / "src" / "rhoplan" / "belief"
+    room = tmp_path / "src" / "rhoplan" / "model"
     room.mkdir(parents=True)
     (tmp_path / "src" / "rhoplan" / "__init__.py").touch()
     (room / "__init__.py").touch()
@@ -57,7 +57,7 @@ def after(mutants: list[Mutant]) -> set[str]:
 
 
 def test_faults_are_put_where_something_is_done(tree: Path) -> None:
-    found = list(mutants_of(tree, "src/rhoplan/belief/largest.py"))
+    found = list(mutants_of(tree, "src/rhoplan/model/largest.py"))
     assert after(found) == {
         "LIMIT = 4", "def largest(values, at_least=1):", "best = min(values)", "if (best <= at_least):",
         "if (best >= at_least):",
@@ -69,7 +69,7 @@ def test_faults_are_put_where_something_is_done(tree: Path) -> None:
 def test_what_no_test_notices_is_told(tree: Path) -> None:
     """A test that fails anyway notices nothing."""
     trace(tree, tree / "traced.json", ["test_largest.py"])
-    faults = [m for m in mutants_of(tree, "src/rhoplan/belief/largest.py") if m.after != "if (best >= at_least):"]
+    faults = [m for m in mutants_of(tree, "src/rhoplan/model/largest.py") if m.after != "if (best >= at_least):"]
     verdicts = list(tried(tree, faults, Calls(tree / "traced.json")))
     assert {verdict.mutant.after: verdict.noticed for verdict in verdicts} == {
         "best = min(values)": "test_largest.py::test_the_largest",
@@ -79,7 +79,7 @@ def test_what_no_test_notices_is_told(tree: Path) -> None:
     }
     assert score(verdicts)["core"] == score(verdicts)["all"] == Score(4, 2, 0)
     assert (Score(4, 2, 0).share, Score(4, 2, 1).share, Score(3, 0, 3).share) == (1 / 2, 2 / 3, 1)
-    assert (tree / "src/rhoplan/belief/largest.py").read_text() == LIBRARY
+    assert (tree / "src/rhoplan/model/largest.py").read_text() == LIBRARY
 
 
 def test_every_fault_that_is_explained_can_still_be_put_in() -> None:
