@@ -107,8 +107,8 @@ def test_every_extra_brings_the_packages_it_is_named_for():
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("evaluation", set()),
-        ("planning", {"fast"}),
+        ("evaluation", {"learn"}),
+        ("planning", {"fast", "learn"}),
         ("learning", {"learn"}),
         ("app/serve", {"serve"}),
         ("", None),
