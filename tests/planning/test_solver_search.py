@@ -61,24 +61,15 @@ def search(problem: Compiled, weight: float, discount: float, settings: SearchSe
         mix=old.mix,
         point_share=settings.point_share,
         vector_share=settings.vector_share,
-        slack=settings.slack,
-        worth_a_hull=settings.worth_a_hull,
-        aim=settings.aims[0],
-        other_aim=settings.aims[1],
-        planned=settings.planned,
-        planned_aim=settings.planned_aim,
-        hopeful=settings.hopeful,
-        hull_states=settings.hull_states,
-        slice_work=settings.slice_work,
-        trial_work=settings.trial_work,
         most_children=old.most_children,
         most_numbers=old.most_numbers,
+        settings=settings,
     )
     policies = list(zip(first.vectors, first.taken, strict=True))
     prepared = Prepared(
         tabular(problem), problem.start_class, problem.start, first.action, first.corner, policies, steps
     )
-    return Search(prepared, parameters, settings)
+    return Search(prepared, parameters)
 
 
 @pytest.mark.parametrize("seed", range(0, 48, 6))

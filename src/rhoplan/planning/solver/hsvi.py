@@ -17,7 +17,7 @@ from rhoplan.planning.solver.jit import entry_point, kernel
 from rhoplan.planning.solver.lower import add_vector, refresh_lower
 from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
-from rhoplan.planning.solver.tree import ROOT, Tree, class_size, expand, find_node, open_node
+from rhoplan.planning.solver.tree import ROOT, Tree, class_size, expand, find_node, open_node, unfold
 from rhoplan.planning.solver.upper import add_point, refresh_upper
 
 DONE, PAUSED, FULL = range(3)
@@ -54,9 +54,9 @@ def back_up_upper_action(
         child = tree.child[place]
         if child >= 0:
             node = tree.nodes[child]
-            is_open = tree.probability[place] * (node.upper - node.lower) > parameters.worth_a_hull * least
-            if is_open or class_size(tabular, node.class_) > parameters.hull_states:
-                refresh_upper(tabular, tree, child, parameters, parameters.slack * least)
+            is_open = tree.probability[place] * (node.upper - node.lower) > parameters.settings.worth_a_hull * least
+            if is_open or class_size(tabular, node.class_) > parameters.settings.hull_states:
+                refresh_upper(tabular, tree, child, parameters, parameters.settings.slack * least)
             total += parameters.discount * tree.probability[place] * node.upper
         place += 1
     tree.actions[own].upper = min(tree.actions[own].upper, total)
@@ -96,7 +96,7 @@ def back_up_upper(tabular: Tabular, tree: Tree, index: int, parameters: Paramete
             expand(tabular, tree, index, begin + best, parameters)
         back_up_upper_action(tabular, tree, first + best, begin + best, parameters, gap)
         settled = best
-    refresh_upper(tabular, tree, index, parameters, parameters.slack * parameters.point_share * gap)
+    refresh_upper(tabular, tree, index, parameters, parameters.settings.slack * parameters.point_share * gap)
     drop = node.upper - tree.actions[first + best].upper
     if drop > 0.0:
         node.upper = tree.actions[first + best].upper
@@ -172,7 +172,7 @@ def run_trial(
 ) -> int:
     """One trial from node `start` that leaves a gap of `aim` there; its length, -1 if an array was full."""
     counts, index, depth = tree.counts[0], start, 0
-    trial, end = counts.trials + 1, counts.work + parameters.trial_work
+    trial, end = counts.trials + 1, counts.work + parameters.settings.trial_work
     while depth < len(tree.path) and counts.work < end:
         if not has_room(tree, parameters):
             return -1
@@ -182,7 +182,7 @@ def run_trial(
         action = back_up_upper(tabular, tree, index, parameters, gap)
         if looks:
             best = best_lower_action(tabular, tree, index, action, parameters)
-            action = action if pseudo_random(trial, 2 * depth) < parameters.hopeful else best
+            action = action if pseudo_random(trial, 2 * depth) < parameters.settings.hopeful else best
         elif follows:
             action = planned_action(tabular, tree, index, action, parameters)
         class_ = tree.nodes[index].class_
@@ -229,24 +229,72 @@ def refreshed_gap(tabular: Tabular, tree: Tree, index: int, parameters: Paramete
     return float(tree.nodes[index].upper - tree.nodes[index].lower)
 
 
+@kernel
+def next_start(tabular: Tabular, tree: Tree, parameters: Parameters, start: int, before: float, depth: int) -> int:
+    """Where the next trial begins, after one of `depth` steps from `start`, where the gap was `before`: at the root, or
+    after a long trial at the belief where it ended, without the states that hardly matter there."""
+    counts = tree.counts[0]
+    if start != ROOT:
+        if refreshed_gap(tabular, tree, start, parameters) > parameters.settings.pays * before:
+            counts.pauses = min(2 * counts.pauses + 1, 3)
+            counts.pause = counts.pauses
+            return ROOT
+        counts.pauses = 0
+    elif counts.pause > 0:
+        counts.pause -= 1
+        return ROOT
+    return (
+        truncated(tabular, tree, parameters, tree.path[depth - 1]) if depth > parameters.settings.long_trial else ROOT
+    )
+
+
+@kernel
+def truncated(tabular: Tabular, tree: Tree, parameters: Parameters, index: int) -> int:
+    """The belief of a node without the states that together hardly count for its gap; the root if every one counts."""
+    class_ = tree.nodes[index].class_
+    size = class_size(tabular, class_)
+    gap = refreshed_gap(tabular, tree, index, parameters)
+    most = parameters.settings.left_out * min(gap / max(parameters.span, 1e-300), 1.0)
+    belief = tree.line[1]
+    unfold(tree, index, size, belief)
+    least, left_out = 2.0 * most, 2.0 * most
+    while left_out > most:
+        least *= 0.5
+        left_out = 0.0
+        for s in range(size):
+            left_out += belief[s] if belief[s] < least else 0.0
+    if left_out <= 0.0:
+        return ROOT
+    for s in range(size):
+        belief[s] = belief[s] / (1.0 - left_out) if belief[s] >= least else 0.0
+    found = find_node(tabular, tree, class_, belief, parameters.convexity)
+    tree.nodes[found].is_start = 1
+    return int(found)
+
+
 @entry_point
 def run_trials(tabular: Tabular, tree: Tree, parameters: Parameters) -> int:
     """Trials until the gap is reached, the work of a slice is done, or an array is full."""
     counts = tree.counts[0]
     counts.work = 0
-    while counts.work < parameters.slice_work:
+    while counts.work < parameters.settings.slice_work:
         if not has_room(tree, parameters):
             return FULL
         gap = refreshed_gap(tabular, tree, ROOT, parameters)
         if gap <= parameters.gap:
             return DONE
-        trial = counts.trials + 1
-        follows, looks = trial % parameters.planned == 0, trial % (2 * parameters.planned) == 0
-        aim = gap * (parameters.aim if trial % 2 == 1 else parameters.other_aim)
+        trial, start = counts.trials + 1, counts.start
+        before = gap if start == ROOT else refreshed_gap(tabular, tree, start, parameters)
+        follows = start == ROOT and trial % parameters.settings.planned == 0
+        looks = follows and trial % (2 * parameters.settings.planned) == 0
+        aim = before * (parameters.settings.aims[0] if trial % 2 == 1 else parameters.settings.aims[1])
         if follows:
-            aim = gap * parameters.planned_aim
-        if run_trial(tabular, tree, ROOT, parameters, gap, aim, follows, looks) < 0:
+            aim = before * parameters.settings.planned_aim
+        depth = run_trial(tabular, tree, start, parameters, gap, aim, follows, looks)
+        if depth < 0 or not has_room(tree, parameters):
             return FULL
+        if not follows:
+            counts.start = next_start(tabular, tree, parameters, start, before, depth)
     return PAUSED
 
 

@@ -63,7 +63,7 @@ def mark_needed_points(tabular: Tabular, tree: Tree, reached: Flags, slack: floa
             continue
         block, lane = node.point // LANES, node.point % LANES
         own = node.point_value
-        if class_size(tabular, node.class_) > parameters.hull_states:
+        if class_size(tabular, node.class_) > parameters.settings.hull_states:
             goal = points.value[block, lane] + slack
             implied = goal >= 0.0 or best_sawtooth(tabular, tree, index, 0, goal) < goal
         else:

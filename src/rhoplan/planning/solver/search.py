@@ -17,7 +17,7 @@ from rhoplan.planning.solver.blocks import LANES
 from rhoplan.planning.solver.hsvi import DONE, FULL, refresh, run_trials, start_at
 from rhoplan.planning.solver.lower import link_all
 from rhoplan.planning.solver.prune import prune
-from rhoplan.planning.solver.settings import Parameters, SearchSettings
+from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
 from rhoplan.planning.solver.tree import ROOT, SAME, grown, make_tree, rehash
 
@@ -45,16 +45,14 @@ class Search:
     parameters: see `Parameters`. memory: of all arrays, in bytes.
     """
 
-    def __init__(
-        self, problem: Prepared, parameters: Parameters, settings: SearchSettings | None = None, *, memory: float = 4e9
-    ) -> None:
+    def __init__(self, problem: Prepared, parameters: Parameters, *, memory: float = 4e9) -> None:
         self.problem, self.tabular, self.parameters = problem, problem.tabular, parameters
-        self.settings, self.memory = settings or SearchSettings(), memory
+        self.settings, self.memory = parameters.settings, memory
         self.sizes = np.diff(self.tabular.classes["first_state"])
         labels = int(self.tabular.label.max(initial=0)) + 1
-        self.tree = make_tree(self.sizes, labels, problem.vertex, problem.action_bound, parameters.hull_states)
+        self.tree = make_tree(self.sizes, labels, problem.vertex, problem.action_bound, parameters.settings.hull_states)
         self.first_made = self._add_policies()
-        self.has_small_classes = bool(self.sizes.max() <= parameters.hull_states)
+        self.has_small_classes = bool(self.sizes.max() <= parameters.settings.hull_states)
         self.next_refinement: float = self.settings.first_refinement
         self.time_of_trials = self.time_of_refinements = 0.0
         self._vertices_known, self._nodes_seen, self._gap_before = False, 0, np.inf
@@ -95,7 +93,8 @@ class Search:
         """Prune, evaluate the controller and, where all classes are small, solve the points."""
         begin, settings = time.monotonic(), self.settings
         slack = 0.1 * self.parameters.point_share * self.gap
-        starts = np.array([ROOT])
+        starts = np.flatnonzero(self.tree.nodes["is_start"][: int(self.tree.counts[0]["nodes"])])
+        starts = np.append(ROOT, starts)
         self.tree = prune(self.tabular, self.tree, self.parameters, starts, self.first_made, slack)
         change = settings.settled * self.gap * max(1 / float(self.problem.steps.max()), 1e-4)
         self.evaluate_controller(change)

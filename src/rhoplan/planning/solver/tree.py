@@ -31,14 +31,14 @@ NODE = np.dtype([
     ("class_", "i8"), ("first", "i8"), ("size", "i8"), ("first_action", "i8"), ("best_vector", "i8"),
     ("vector_block", "i8"), ("vectors_read", "i8"), ("point_block", "i8"), ("points_read", "i8"),
     ("vertices_read", "i8"), ("point", "i8"), ("hull", "i8"), ("next_same_hash", "i8"), ("trial", "i8"),
-    ("lower", "f8"), ("upper", "f8"), ("entropy", "f8"), ("vertex_value", "f8"), ("point_value", "f8"),
-    ("residual", "f8"),
+    ("is_start", "i8"), ("lower", "f8"), ("upper", "f8"), ("entropy", "f8"), ("vertex_value", "f8"),
+    ("point_value", "f8"), ("residual", "f8"),
 ])  # fmt: skip
 """first, size: the belief in Tree.state and Tree.mass. first_action: in Tree.actions; -1 until the node is opened.
 vector_block, vectors_read, point_block, points_read, vertices_read: how far the bounds are up to date. point: place of
 its own point among the points, or -1. hull: first place of its interpolation, or -1. trial: the last that went through.
-vertex_value: bound on W by the vertices. point_value: W of its own point. residual: what the interpolation pays for
-rounding."""
+is_start: whether trials have begun here. vertex_value: bound on W by the vertices. point_value: W of its own point.
+residual: what the interpolation pays for rounding."""
 
 ACTION_NODE = np.dtype([("upper", "f8"), ("lower", "f8"), ("reward", "f8"), ("first_child", "i8")])
 """Bounds on the value of an action; its reward with the price of information; its first child, -1: not expanded."""
@@ -47,7 +47,21 @@ VECTOR = np.dtype([("class_", "i8"), ("action", "i8"), ("place", "i8"), ("first_
                    ("is_alive", "i8"), ("coefficient", "f8")])  # fmt: skip
 """place: of its numbers in the blocks. origin: the node where it was made. coefficient: c in alpha . b + c w H(b)."""
 
-FIELDS = "nodes", "beliefs", "actions", "children", "vectors", "followers", "hulls", "trials", "backups", "work"
+FIELDS = (
+    "nodes",
+    "beliefs",
+    "actions",
+    "children",
+    "vectors",
+    "followers",
+    "hulls",
+    "trials",
+    "backups",
+    "work",
+    "start",
+    "pause",
+    "pauses",
+)
 COUNTS = np.dtype([(name, "i8") for name in FIELDS])
 
 
@@ -257,7 +271,7 @@ def find_node(tabular: Tabular, tree: Tree, class_: int, belief: Array, convexit
     node.class_, node.first, node.size, node.next_same_hash = class_, first, count, tree.table[place]
     tree.table[place] = index
     node.first_action = node.best_vector = node.vector_block = node.point_block = node.point = node.hull = -1
-    node.vectors_read = node.points_read = node.trial = 0
+    node.vectors_read = node.points_read = node.trial = node.is_start = 0
     node.vertices_read = tree.moved[class_]
     node.entropy = entropy(tree.mass, first, count) if convexity > 0.0 else 0.0
     node.vertex_value = weigh(tree, tree.vertex, tabular.classes[class_].first_state, index)

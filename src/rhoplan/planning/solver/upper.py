@@ -47,7 +47,7 @@ def refresh_upper(tabular: Tabular, tree: Tree, index: int, parameters: Paramete
     if node.vertices_read != moved:
         node.vertex_value = weigh(tree, tree.vertex, tabular.classes[node.class_].first_state, index)
         node.upper = min(node.upper, node.vertex_value + curved)
-    if node.size > 1 and class_size(tabular, node.class_) <= parameters.hull_states:
+    if node.size > 1 and class_size(tabular, node.class_) <= parameters.settings.hull_states:
         tolerance = max(tolerance, PRECISION * parameters.span)
         is_new = node.hull < 0 or node.vertices_read != moved  # then old points may have been lowered, too
         read = 0 if is_new else node.points_read
