@@ -16,6 +16,7 @@ from rhoplan.planning.certified.pointbased.growing import make_settings
 from rhoplan.planning.certified.pointbased.lasting import lasting
 from rhoplan.planning.certified.pointbased.potential import least_share
 from rhoplan.planning.certified.pointbased.solve import solve_general
+from rhoplan.planning.solver.blocks import LANES
 from rhoplan.planning.solver.search import Prepared, Search
 from rhoplan.planning.solver.settings import Parameters, SearchSettings
 from rhoplan.planning.solver.tabular import ACTION, BRANCH, CLASS, Tabular
@@ -58,9 +59,6 @@ def search(problem: Compiled, weight: float, discount: float, settings: SearchSe
         penalty=old.penalty,
         loss=old.lost,
         span=old.span,
-        mix=old.mix,
-        point_share=settings.point_share,
-        vector_share=settings.vector_share,
         most_children=old.most_children,
         most_numbers=old.most_numbers,
         settings=settings,
@@ -79,11 +77,37 @@ def test_the_bounds_hold_the_exact_value(seed: int, weight: float, hull_states: 
     drawn = pomdp(seed + 2, weight=weight)  # discount 0.5: the value is exact up to what comes after some steps
     assert drawn.value is not None
     found = search(compiled(drawn, weight), weight, 0.5, SearchSettings(hull_states=hull_states))
-    assert found.run(20) == "gap"
+    assert found.run(600) == "gap"
     lower, upper = found.bounds
     assert 0 <= upper - lower <= GAP
     assert lower <= drawn.value[1]
     assert drawn.value[0] <= upper
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+@pytest.mark.parametrize("hull_states", [0, 20])
+def test_the_bounds_of_nodes_follow_from_vectors_and_points_after_pruning(seed: int, hull_states: int) -> None:
+    drawn, weight = pomdp(seed), 0.3
+    problem = compiled(drawn, weight)
+    found = search(problem, weight, 0.9, SearchSettings(hull_states=hull_states))
+    for _ in range(3):
+        found.run(0.3)
+        found.refine()
+        tree = found.tree
+        nodes, vectors = tree.nodes[: tree.counts[0]["nodes"]], tree.vectors
+        for node in nodes[nodes["best_vector"] >= 0]:
+            vector = vectors[node["best_vector"]]
+            block, lane = divmod(int(vector["place"]), LANES)
+            assert tree.alpha.item[block, lane] == node["best_vector"]
+            held = slice(node["first"], node["first"] + node["size"])
+            at = tree.alpha.blocks["first"][block] + lane + LANES * tree.state[held]
+            worth = tree.alpha.numbers[at] @ tree.mass[held]
+            worth += vector["has_entropy"] * found.parameters.convexity * node["entropy"]
+            assert node["lower"] == pytest.approx(worth, abs=1e-9)
+        for place, node in enumerate(nodes):
+            if node["point"] >= 0:
+                assert tree.points.item[divmod(int(node["point"]), LANES)] == place
+        assert (nodes["lower"] <= nodes["upper"] + 1e-9).all()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 5, 6, 7, 11])

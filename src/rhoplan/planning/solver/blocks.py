@@ -44,18 +44,17 @@ def make_blocks(classes: int) -> Blocks:
     return Blocks(chains, np.zeros(64, dtype=BLOCK), item, value, np.zeros(1024), np.zeros(2, dtype=np.int64))
 
 
-def with_room(all_: Blocks, numbers: int) -> Blocks:
-    """The same with room for two more blocks and so many more numbers."""
-    blocks, used = all_.used.tolist()
-    more = 2 + numbers // LANES  # a block has a row of LANES numbers at least
-    if blocks + more >= len(all_.blocks):
+def with_room(store: Blocks, more: int, numbers: int) -> Blocks:
+    """`store` with room for so many more blocks and numbers."""
+    blocks, used = store.used.tolist()
+    if blocks + more >= len(store.blocks):
         rows: dict[str, Any] = {
-            name: lengthened(getattr(all_, name), 2 * blocks + more + 64) for name in ("blocks", "item", "value")
+            name: lengthened(getattr(store, name), 2 * blocks + more + 64) for name in ("blocks", "item", "value")
         }
-        all_ = all_._replace(**rows)
-    if used + numbers >= len(all_.numbers):
-        all_ = all_._replace(numbers=lengthened(all_.numbers, 2 * used + numbers + 1))
-    return all_
+        store = store._replace(**rows)
+    if used + numbers >= len(store.numbers):
+        store = store._replace(numbers=lengthened(store.numbers, 2 * used + numbers + 1))
+    return store
 
 
 def lengthened(array: NDArray[Number], rows: int) -> NDArray[Number]:
@@ -66,42 +65,42 @@ def lengthened(array: NDArray[Number], rows: int) -> NDArray[Number]:
 
 
 @kernel
-def append(all_: Blocks, class_: int, size: int, item: int, value: float) -> int:
+def append(store: Blocks, class_: int, size: int, item: int, value: float) -> int:
     """Place of a new vector of `class_`, block * LANES + lane; its numbers are still to be written."""
-    chain = all_.chains[class_]
-    if chain.tail < 0 or all_.blocks[chain.tail].filled == LANES:
-        block = all_.used[0]
-        all_.used[0] += 1
-        all_.blocks[block].class_, all_.blocks[block].next = class_, -1
-        all_.blocks[block].first = all_.used[1]
-        all_.blocks[block].filled = 0
-        all_.used[1] += size * LANES
-        for place in range(all_.blocks[block].first, all_.used[1]):
-            all_.numbers[place] = 0.0
+    chain = store.chains[class_]
+    if chain.tail < 0 or store.blocks[chain.tail].filled == LANES:
+        block = store.used[0]
+        store.used[0] += 1
+        store.blocks[block].class_, store.blocks[block].next = class_, -1
+        store.blocks[block].first = store.used[1]
+        store.blocks[block].filled = 0
+        store.used[1] += size * LANES
+        for place in range(store.blocks[block].first, store.used[1]):
+            store.numbers[place] = 0.0
         for lane in range(LANES):
-            all_.item[block, lane], all_.value[block, lane] = -1, 0.0
+            store.item[block, lane], store.value[block, lane] = -1, 0.0
         if chain.tail < 0:
             chain.head = block
         else:
-            all_.blocks[chain.tail].next = block
+            store.blocks[chain.tail].next = block
         chain.tail = block
     block = chain.tail
-    lane = all_.blocks[block].filled
-    all_.blocks[block].filled += 1
+    lane = store.blocks[block].filled
+    store.blocks[block].filled += 1
     chain.total += 1
-    all_.item[block, lane], all_.value[block, lane] = item, value
+    store.item[block, lane], store.value[block, lane] = item, value
     return int(block * LANES + lane)
 
 
 @kernel
-def unread(all_: Blocks, class_: int, block: int, read: int) -> tuple[int, int]:
+def unread(store: Blocks, class_: int, block: int, read: int) -> tuple[int, int]:
     """Block and lane of the first vector of `class_` after the first `read` ones, the last of which is in `block`; a
     block of -1 if there is none."""
-    if read >= all_.chains[class_].total:
+    if read >= store.chains[class_].total:
         return -1, 0
     if read % LANES > 0:
         return block, read % LANES
-    return (int(all_.blocks[block].next) if read > 0 else int(all_.chains[class_].head)), 0
+    return (int(store.blocks[block].next) if read > 0 else int(store.chains[class_].head)), 0
 
 
 @entry_point

@@ -21,6 +21,10 @@ from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
 from rhoplan.planning.solver.tree import Tree, class_size
 
+MOST_ENTRIES = 5_000_000
+UNIT = 2.0**-53
+"""What one operation on floats loses at most, as a share."""
+
 
 @entry_point
 def improve_controller(tabular: Tabular, tree: Tree, parameters: Parameters, origins: Ids, copies: Ids) -> None:
@@ -49,15 +53,18 @@ def first_steps(tabular: Tabular, tree: Tree, parameters: Parameters, made: Ids,
 
 
 def evaluate_controller(
-    tabular: Tabular, tree: Tree, parameters: Parameters, first_made: int, steps: Array, tolerance: float
+    tabular: Tabular, tree: Tree, parameters: Parameters, initial_vectors: int, steps: Array, tolerance: float
 ) -> None:
-    """Replace the vectors that count by the controller that they are, at its value. There must be room.
+    """Add the vectors that count once more, at the value of the controller that they are. There must be room. Nothing
+    is done if the equations have more than MOST_ENTRIES numbers.
 
     steps (N,): a number above that of the (discounted) steps to come, per state. tolerance: of the linear system.
     """
     count = int(tree.counts[0]["vectors"])
-    old = np.flatnonzero(tree.vectors["is_alive"][first_made:count]) + first_made
-    if not len(old):
+    old = np.flatnonzero(tree.vectors["is_alive"][initial_vectors:count]) + initial_vectors
+    first_entry = tabular.row[np.minimum(tabular.branches["first_row"], len(tabular.row) - 1)]
+    entries = np.diff(first_entry[tabular.actions["first_branch"]])[tree.vectors["action"][old]]
+    if not len(old) or entries.sum() > MOST_ENTRIES:
         return
     made = np.empty(len(old), dtype=np.int64)
     improve_controller(tabular, tree, parameters, tree.vectors["origin"][old], made)
@@ -76,22 +83,27 @@ def evaluate_controller(
     paid = np.empty(int(end[-1]))
     first_steps(tabular, tree, parameters, made, offset, paid)
     paid += parameters.outward  # what the last sweep loses is taken off once, in the end
-    matrix, known = controller_rows(tabular, tree, parameters.discount, made, offset, size)
+    matrix, known, largest, terms = controller_rows(tabular, tree, parameters.discount, made, offset, size)
+    largest += np.abs(paid)
     paid += known
     values = solve_linear(matrix, paid, paid, tolerance)
     for _ in range(2):
         values = paid + matrix @ values
     fall = max(float((values - paid - matrix @ values).max()), 0.0)
-    fall += 2 * parameters.rounding * float(np.abs(values).max() + np.abs(paid).max()) + parameters.outward
+    rounding = max(2 * parameters.rounding, 2 * (terms + 5) * UNIT)
+    fall += rounding * float((np.abs(matrix) @ np.abs(values) + largest).max()) + parameters.outward
+    if not np.isfinite(fall):
+        return
     values -= fall * steps[spans(first_state[classes], size)]
     link_all(tabular, tree, made, offset, values)
 
 
 def controller_rows(
     tabular: Tabular, tree: Tree, discount: float, made: Ids, offset: Ids, size: Ids
-) -> tuple[sp.csr_array, Array]:
+) -> tuple[sp.csr_array, Array, Array, int]:
     """The vectors `made` as equations x = paid + known + matrix @ x, a row per vector and state: what they take of each
-    other (matrix), and of the vectors before them (known)."""
+    other (matrix), of the vectors before them (known), the sums of the absolute values of the latter, and the most
+    terms of a row."""
     action = tree.vectors["action"][made]
     begin = tabular.actions["first_branch"][action]
     branches = tabular.actions["first_branch"][action + 1] - begin
@@ -113,4 +125,6 @@ def controller_rows(
     matrix = sp.csr_array((share[own], (row[own], place[target[own]] + column[own])), shape=(total, total))
     other = tree.vectors["place"][target[~own]]
     at = tree.alpha.blocks["first"][other // LANES] + column[~own] * LANES + other % LANES
-    return matrix, np.bincount(row[~own], share[~own] * tree.alpha.numbers[at], total).astype(float, copy=False)
+    parts = share[~own] * tree.alpha.numbers[at]
+    known, largest = (np.bincount(row[~own], one, total).astype(float) for one in (parts, np.abs(parts)))
+    return matrix, known, largest, int(np.bincount(row).max(initial=0))

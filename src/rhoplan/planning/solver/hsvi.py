@@ -37,9 +37,9 @@ def has_room(tree: Tree, parameters: Parameters) -> bool:
         and counts.followers + rows < len(tree.follower)
         and counts.hulls + numbers < len(tree.basis)
         and tree.alpha.used[0] + 2 < len(tree.alpha.blocks)
-        and tree.alpha.used[1] + LANES * numbers < len(tree.alpha.numbers)
+        and tree.alpha.used[1] + LANES * len(tree.dense) < len(tree.alpha.numbers)
         and tree.points.used[0] + 2 < len(tree.points.blocks)
-        and tree.points.used[1] + LANES * numbers < len(tree.points.numbers)
+        and tree.points.used[1] + LANES * len(tree.dense) < len(tree.points.numbers)
     )
 
 
@@ -48,7 +48,7 @@ def back_up_upper_action(
     tabular: Tabular, tree: Tree, own: int, action: int, parameters: Parameters, gap: float
 ) -> None:
     """Back up the upper bound of an expanded action."""
-    total, least = tree.actions[own].reward + parameters.outward, parameters.point_share * gap
+    total, least = tree.actions[own].reward + parameters.outward, parameters.settings.point_share * gap
     place = tree.actions[own].first_child
     for _ in range(tabular.actions[action].first_branch, tabular.actions[action + 1].first_branch):
         child = tree.child[place]
@@ -96,11 +96,11 @@ def back_up_upper(tabular: Tabular, tree: Tree, index: int, parameters: Paramete
             expand(tabular, tree, index, begin + best, parameters)
         back_up_upper_action(tabular, tree, first + best, begin + best, parameters, gap)
         settled = best
-    refresh_upper(tabular, tree, index, parameters, parameters.settings.slack * parameters.point_share * gap)
+    refresh_upper(tabular, tree, index, parameters, parameters.settings.slack * parameters.settings.point_share * gap)
     drop = node.upper - tree.actions[first + best].upper
     if drop > 0.0:
         node.upper = tree.actions[first + best].upper
-        if drop > parameters.point_share * gap:
+        if drop > parameters.settings.point_share * gap:
             add_point(tabular, tree, index, parameters.convexity)
     return int(begin + best)
 
@@ -120,7 +120,7 @@ def back_up_lower(tabular: Tabular, tree: Tree, index: int, action: int, paramet
         most = back_up_lower_action(tabular, tree, first + other - begin, other, parameters)
         if most > value:
             best, value = other, most
-    if value > node.lower + parameters.vector_share * gap:
+    if value > node.lower + parameters.settings.vector_share * gap:
         add_vector(tabular, tree, index, best, parameters)
         refresh_lower(tree, index, parameters.convexity)
 
@@ -175,6 +175,7 @@ def run_trial(
     trial, end = counts.trials + 1, counts.work + parameters.settings.trial_work
     while depth < len(tree.path) and counts.work < end:
         if not has_room(tree, parameters):
+            counts.trials += 1  # the next one may come through these nodes again
             return -1
         tree.path[depth], tree.nodes[index].trial = index, trial
         depth += 1
@@ -211,6 +212,7 @@ def run_trial(
         index = following
     for step in range(depth - 1, -1, -1):
         if not has_room(tree, parameters):
+            counts.trials += 1
             return -1
         action = back_up_upper(tabular, tree, tree.path[step], parameters, gap)
         if looks:
@@ -285,7 +287,7 @@ def run_trials(tabular: Tabular, tree: Tree, parameters: Parameters) -> int:
             return DONE
         trial, start = counts.trials + 1, counts.start
         before = gap if start == ROOT else refreshed_gap(tabular, tree, start, parameters)
-        follows = start == ROOT and trial % parameters.settings.planned == 0
+        follows = start == ROOT and parameters.settings.planned > 0 and trial % parameters.settings.planned == 0
         looks = follows and trial % (2 * parameters.settings.planned) == 0
         aim = before * (parameters.settings.aims[0] if trial % 2 == 1 else parameters.settings.aims[1])
         if follows:

@@ -27,7 +27,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def kernel(function: Function) -> Function:
-    """Let entry points and other kernels call `function`."""
+    """Let entry points and other kernels call `function`. Python cannot call it."""
     compiled: Any = njit(no_cpython_wrapper=True, pipeline_class=_TranslateOnly, **FLAGS)(function)
     usual = compiled.get_call_template
 

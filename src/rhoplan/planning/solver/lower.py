@@ -1,13 +1,14 @@
-"""The lower bound: the best of the vectors of a class, V(b) >= alpha . b + c w H(b), and how a vector is made.
+"""The lower bound: the best of the vectors of a class, V(b) >= alpha . b + e c w H(b), and how a vector is made.
 
 A vector says what a policy is worth that takes one action and continues with other vectors:
 
-    alpha(s) = r(s) + w ln q(s) - w sum_s' T(s' | s) ln (Tq)(s')
-               + sum_{o, s'} P(s', o | s) [(w - g c_o w) ln q_o(s') + g alpha_o(s')]
+    alpha(s) = r(s) + c w ln q(s) - w sum_s' T(s' | s) ln (Tq)(s')
+               + sum_{o, s'} P(s', o | s) [(w - g e_o c w) ln q_o(s') + g alpha_o(s')]
 
-with c = 1 (written for a full convexity coefficient). q is the belief of the node where the vector is made, mixed with
-a little of all states; alpha_o and c_o belong to the vector that is best after observation o. The value of the policy
-less w H is convex, and alpha is its tangent at q, so the bound holds at every belief.
+with e = 1 for vectors made here if w > 0, and e = 0 for those of the first policies. q is the belief of the node where
+the vector is made, mixed with a little of all states; alpha_o and e_o belong to the vector that is best after
+observation o. The value of the policy less c w H is convex, and alpha is its tangent at q, so the bound holds at every
+belief.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def new_vector(tabular: Tabular, tree: Tree, index: int, action: int, weight: fl
     number = counts.vectors
     vector = tree.vectors[number]
     vector.class_, vector.action, vector.origin, vector.is_alive, vector.place = class_, action, index, 1, -1
-    vector.coefficient = 1.0 if weight > 0.0 else 0.0
+    vector.has_entropy = 1.0 if weight > 0.0 else 0.0
     vector.first_follower = counts.followers
     begin, end = tabular.actions[action].first_branch, tabular.actions[action + 1].first_branch
     for branch in range(begin, end):
@@ -86,7 +87,7 @@ def link_vector(tabular: Tabular, tree: Tree, number: int, numbers: Array) -> No
     """Let a vector with these numbers count."""
     vector = tree.vectors[number]
     size = class_size(tabular, vector.class_)
-    vector.place = append(tree.alpha, vector.class_, size, number, vector.coefficient)
+    vector.place = append(tree.alpha, vector.class_, size, number, vector.has_entropy)
     at = tree.alpha.blocks[vector.place // LANES].first + vector.place % LANES
     for s in range(size):
         tree.alpha.numbers[at + s * LANES] = numbers[s]
@@ -113,7 +114,7 @@ def first_step(
     belief = tree.line[1]
     unfold(tree, index, size, belief)
     for s in range(size):
-        belief[s] = (1.0 - parameters.mix) * belief[s] + parameters.mix / size
+        belief[s] = (1.0 - parameters.settings.mix) * belief[s] + parameters.settings.mix / size
         out[s] += parameters.convexity * np.log(belief[s])
     begin, end = tabular.actions[action].first_branch, tabular.actions[action + 1].first_branch
     tree.predicted[:] = 0.0
@@ -128,7 +129,7 @@ def first_step(
         total = project(tabular, tree, branch, belief, size, tree.after)
         left = weight
         if follower >= 0:
-            left -= parameters.discount * parameters.convexity * tree.vectors[follower].coefficient
+            left -= parameters.discount * parameters.convexity * tree.vectors[follower].has_entropy
         for s in range(class_size(tabular, target)):
             if tree.after[s] > 0.0:
                 known = weight * np.log(tree.predicted[tabular.label[base + s]])

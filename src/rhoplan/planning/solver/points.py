@@ -234,14 +234,14 @@ def steps_at(tabular: Tabular, tree: Tree, members: Ids, steps: Array) -> Array:
 
 
 def best_values(
-    values: Array, rows: Rows, first: Ids, steps: Array, *, rounding: float, more: float, tolerance: float
+    guess: Array, rows: Rows, first: Ids, steps: Array, *, rounding: float, more: float, tolerance: float
 ) -> tuple[Array, Ids]:
-    """What the members are worth at most, from the guess `values`, and the row that is best for each.
+    """What the members are worth at most, and the row that is best for each. guess: what they are worth so far.
 
     steps: N. rounding: what sums lose, as a share of what is added up. more: what a row may be worth more. tolerance:
     of the linear systems.
     """
-    matrix = rows.matrix(len(values))
+    matrix, values = rows.matrix(len(guess)), guess
     owner = np.repeat(np.arange(len(values)), np.diff(np.append(first, len(rows.known))))
     chosen = np.full(len(values), -1)
 
@@ -264,8 +264,9 @@ def best_values(
     size = np.abs(matrix) @ np.abs(values)
     worth = np.minimum(rows.known + matrix @ values, rows.most) + rounding * (np.abs(rows.known) + size) + more
     left = steps[owner] - (1 + rounding) * (matrix @ steps)
-    missing = float(((worth - values[owner]) / left).max()) if (left > 0).all() else np.inf
-    return values + max(missing, 0.0) * steps, chosen
+    if not (left > 0).all():
+        return guess, chosen
+    return values + max(float(((worth - values[owner]) / left).max()), 0.0) * steps, chosen
 
 
 def visits(rows: Rows, chosen: Ids, member: int) -> Array:
@@ -279,12 +280,12 @@ def visits(rows: Rows, chosen: Ids, member: int) -> Array:
 def open_children(
     tabular: Tabular, tree: Tree, parameters: Parameters, members: Ids, actions: Ids, weights: Array
 ) -> Array:
-    """For each node how much it counts as a child of `members` by `actions` (-1: none), times its gap, if it has no
-    point and does not know its state."""
+    """For each node how much it counts as a child of `members` by `actions`, times its gap, if it has no point and
+    more than one possible state."""
     nodes = tree.nodes[members]
-    own = nodes["first_action"] + np.maximum(actions, 0) - tabular.classes["first_action"][nodes["class_"]]
-    first = np.where(actions >= 0, tree.actions["first_child"][own], -1)
-    branches = np.where(first >= 0, np.diff(tabular.actions["first_branch"])[np.maximum(actions, 0)], 0)
+    own = nodes["first_action"] + actions - tabular.classes["first_action"][nodes["class_"]]
+    first = tree.actions["first_child"][own]
+    branches = np.where(first >= 0, np.diff(tabular.actions["first_branch"])[actions], 0)
     at = spans(first, branches)
     child, count = tree.child[at], int(tree.counts[0]["nodes"])
     there = child >= 0

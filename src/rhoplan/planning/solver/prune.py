@@ -11,7 +11,7 @@ from rhoplan.planning.solver.jit import entry_point
 from rhoplan.planning.solver.lower import refresh_lower
 from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
-from rhoplan.planning.solver.tree import Tree, class_size
+from rhoplan.planning.solver.tree import ROOT, Tree, class_size
 from rhoplan.planning.solver.upper import best_sawtooth, interpolate, mixture_value, use_vertices
 
 Flags = NDArray[np.bool_]
@@ -49,7 +49,8 @@ def mark_reachable(tabular: Tabular, tree: Tree, starts: Ids, convexity: float, 
 
 @entry_point
 def mark_needed_points(tabular: Tabular, tree: Tree, reached: Flags, slack: float, parameters: Parameters) -> None:
-    """Remove the points of nodes that are not reached, then those that the others imply up to `slack`."""
+    """Remove the points of nodes that are not reached, then those but the root's that the others imply up to
+    `slack`."""
     points = tree.points
     for index in range(tree.counts[0].nodes):
         node = tree.nodes[index]
@@ -59,35 +60,35 @@ def mark_needed_points(tabular: Tabular, tree: Tree, reached: Flags, slack: floa
             node.point = -1
     for index in range(tree.counts[0].nodes):
         node = tree.nodes[index]
-        if node.point < 0:
+        if node.point < 0 or index == ROOT:
             continue
-        block, lane = node.point // LANES, node.point % LANES
-        own = node.point_value
+        block, lane, implied = node.point // LANES, node.point % LANES, False
         if class_size(tabular, node.class_) > parameters.settings.hull_states:
             goal = points.value[block, lane] + slack
             implied = goal >= 0.0 or best_sawtooth(tabular, tree, index, 0, goal) < goal
-        else:
+        elif node.hull >= 0:
             points.item[block, lane] = -1
-            if node.hull >= 0:
-                use_vertices(tree, index)
+            use_vertices(tree, index)
             interpolate(tabular, tree, index, parameters, 0.1 * slack, 0, True)
-            implied = mixture_value(tabular, tree, index) <= own + slack
+            implied = mixture_value(tabular, tree, index) <= node.point_value + slack
             points.item[block, lane] = index
         if implied:
             points.item[block, lane], points.value[block, lane] = -1, 0.0
             node.point = -1
 
 
-def prune(tabular: Tabular, tree: Tree, parameters: Parameters, starts: Ids, first_made: int, slack: float) -> Tree:
+def prune(
+    tabular: Tabular, tree: Tree, parameters: Parameters, starts: Ids, initial_vectors: int, slack: float
+) -> Tree:
     """Drop vectors that are best at no reachable node, and points that no reachable node has or that others imply.
 
-    first_made: the vectors before it stay. slack: how much higher than its own the bound at a dropped point may be.
+    initial_vectors: so many stay. slack: how much higher than its own the bound at a dropped point may be.
     """
     nodes, sizes = tree.nodes[: tree.counts[0]["nodes"]], np.diff(tabular.classes["first_state"])
     reached, queue = np.zeros(len(nodes), dtype=bool), np.empty(len(nodes), dtype=np.int64)
     mark_reachable(tabular, tree, starts, parameters.convexity, reached, queue)
     vectors = tree.vectors[: tree.counts[0]["vectors"]]
-    vectors["is_alive"][first_made:] = 0
+    vectors["is_alive"][initial_vectors:] = 0
     best = nodes["best_vector"]
     vectors["is_alive"][best[reached & (nodes["first_action"] >= 0) & (best >= 0)]] = 1
     items = tree.alpha.item[: tree.alpha.used[0]]

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rhoplan.errors import LimitError
 from rhoplan.model.pomdp import Array, Ids
 from rhoplan.planning.solver import controller, points
 from rhoplan.planning.solver.blocks import LANES
@@ -20,6 +21,9 @@ from rhoplan.planning.solver.prune import prune
 from rhoplan.planning.solver.settings import Parameters
 from rhoplan.planning.solver.tabular import Tabular
 from rhoplan.planning.solver.tree import ROOT, SAME, grown, make_tree, rehash
+
+AT_ONCE = 200
+"""Nodes that are backed up between two looks at the time."""
 
 
 class Prepared(NamedTuple):
@@ -51,12 +55,14 @@ class Search:
         self.sizes = np.diff(self.tabular.classes["first_state"])
         labels = int(self.tabular.label.max(initial=0)) + 1
         self.tree = make_tree(self.sizes, labels, problem.vertex, problem.action_bound, parameters.settings.hull_states)
-        self.first_made = self._add_policies()
-        self.has_small_classes = bool(self.sizes.max() <= parameters.settings.hull_states)
+        self.initial_vectors = self._add_policies()
+        self.all_classes_small = bool(self.sizes.max() <= parameters.settings.hull_states)
         self.next_refinement: float = self.settings.first_refinement
-        self.time_of_trials = self.time_of_refinements = 0.0
+        self.time_of_trials = self.time_of_refinement = 0.0
         self._vertices_known, self._nodes_seen, self._gap_before = False, 0, np.inf
-        self.make_room()
+        self._end = np.inf
+        if not self.make_room():
+            raise LimitError("the search needs more memory than is allowed", field=("memory",), code="memory-limit")
         belief = np.zeros(int(self.sizes.max()))
         belief[: len(problem.belief)] = problem.belief
         start_at(self.tabular, self.tree, problem.class_, belief, parameters)
@@ -65,6 +71,9 @@ class Search:
     @property
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound on the value of the start."""
+        first, end = self.tabular.classes["first_action"][self.problem.class_ : self.problem.class_ + 2]
+        if first == end:  # the episode is over
+            return 0.0, 0.0
         root, rounding = self.tree.nodes[ROOT], self.parameters.outward
         return float(root["lower"]) - rounding, float(root["upper"]) + rounding
 
@@ -75,46 +84,47 @@ class Search:
 
     def run(self, seconds: float) -> str:
         """Search until the gap is reached, time is up, or memory is full; which of these: gap, time or memory."""
-        end = time.monotonic() + seconds
-        while True:
+        self._end = time.monotonic() + seconds
+        while self.gap > self.parameters.gap:
             begin = time.monotonic()
             ended = run_trials(self.tabular, self.tree, self.parameters)
             self.time_of_trials += time.monotonic() - begin
-            if self.tree.counts[0]["backups"] > self.next_refinement:
+            is_due = self.tree.counts[0]["backups"] > self.next_refinement
+            if is_due and time.monotonic() + self.time_of_refinement < self._end:
                 self.refine()
-            if ended == DONE or self.gap <= self.parameters.gap:
-                return "gap"
-            if time.monotonic() > end:
+            if self._is_late():
                 return "time"
             if ended == FULL and not self.make_room():
                 return "memory"
+            if ended == DONE:
+                break
+        return "gap"
 
     def refine(self) -> None:
         """Prune, evaluate the controller and, where all classes are small, solve the points."""
         begin, settings = time.monotonic(), self.settings
-        slack = 0.1 * self.parameters.point_share * self.gap
+        slack = 0.1 * self.parameters.settings.point_share * self.gap
         starts = np.flatnonzero(self.tree.nodes["is_start"][: int(self.tree.counts[0]["nodes"])])
         starts = np.append(ROOT, starts)
-        self.tree = prune(self.tabular, self.tree, self.parameters, starts, self.first_made, slack)
+        self.tree = prune(self.tabular, self.tree, self.parameters, starts, self.initial_vectors, slack)
         change = settings.settled * self.gap * max(1 / float(self.problem.steps.max()), 1e-4)
         self.evaluate_controller(change)
-        if self.has_small_classes:
+        if self.all_classes_small:
             self.solve_points(change)
         refresh(self.tabular, self.tree, ROOT, self.parameters)
         self.next_refinement = settings.growth * float(self.tree.counts[0]["backups"]) + settings.first_refinement
-        self.time_of_refinements += time.monotonic() - begin
+        self.time_of_refinement = time.monotonic() - begin
         self.time_of_trials = 0.0
 
     def evaluate_controller(self, change: float) -> None:
-        """Replace the vectors by the policy that they are, at its value."""
+        """Add the vectors once more, at the value of the policy that they are."""
         count = int(self.tree.counts[0]["vectors"])
-        classes = self.tree.vectors["class_"][self.first_made : count]
-        classes = classes[self.tree.vectors["is_alive"][self.first_made : count] == 1]
-        numbers = LANES * int(self.sizes[classes].sum() + self.sizes.sum())
-        room = {"vectors": len(classes), "followers": len(classes) * self.parameters.most_children, "alpha": numbers}
-        if self.make_room(room):
+        classes = self.tree.vectors["class_"][self.initial_vectors : count]
+        classes = classes[self.tree.vectors["is_alive"][self.initial_vectors : count] == 1]
+        room = {"vectors": len(classes), "followers": len(classes) * self.parameters.most_children}
+        if self.make_room(room | self._room_of(np.bincount(classes, minlength=len(self.sizes)))):
             controller.evaluate_controller(
-                self.tabular, self.tree, self.parameters, self.first_made, self.problem.steps, 1e-3 * change
+                self.tabular, self.tree, self.parameters, self.initial_vectors, self.problem.steps, 1e-3 * change
             )
 
     def solve_points(self, change: float) -> None:
@@ -130,11 +140,11 @@ class Search:
         begin, patience = time.monotonic(), max(settings.share_of_points * self.time_of_trials, 5e-3)
         for _ in range(settings.turns):
             members = points.members_of(self.tree)
-            unmixed = self.tree.nodes["hull"][: int(self.tree.counts[0]["nodes"])] < 0
-            room = {"hulls": int(np.count_nonzero(unmixed)) * self.tree.square.shape[0]}
+            every = self.tree.nodes[: int(self.tree.counts[0]["nodes"])]
+            room = {"hulls": int(every["size"][every["hull"] < 0].sum())}
             if not 0 < len(members) <= settings.most_points or not self.make_room(room):
                 break
-            slack = settings.slack * parameters.point_share * self.gap
+            slack = settings.slack * parameters.settings.point_share * self.gap
             points.mix_children(tabular, self.tree, parameters, members, slack)
             rows, first = points.rows_of(tabular, self.tree, parameters, members)
             before = points.values_of(tabular, self.tree, members)
@@ -148,9 +158,9 @@ class Search:
                 tolerance=0.01 * change,
             )
             points.lower_points(tabular, self.tree, parameters.convexity, members, values)
-            actions = rows.action[best]
-            unknown = actions < 0
-            self._repeat(points.expand_all, members[unknown], -1 - actions[unknown])
+            unknown = rows.action[best] < 0
+            actions = np.where(unknown, -1 - rows.action[best], rows.action[best])
+            self._repeat(points.expand_all, members[unknown], actions[unknown])
             start = np.flatnonzero(members == ROOT)
             added = np.empty(0, dtype=np.int64)
             if looks and len(start):
@@ -161,7 +171,7 @@ class Search:
                 self._repeat(points.back_up_all, added, self.gap, True)
             refresh(tabular, self.tree, ROOT, parameters)
             is_settled = float((before - values).max()) <= change and not unknown.any() and not len(added)
-            if is_settled or self.gap <= parameters.gap or time.monotonic() - begin > patience:
+            if is_settled or self.gap <= parameters.gap or time.monotonic() > min(begin + patience, self._end):
                 break
         self._nodes_seen, self._gap_before = int(self.tree.counts[0]["nodes"]), self.gap
 
@@ -169,7 +179,8 @@ class Search:
         """Enlarge the arrays that have no room for one more backup, and for `more`; whether memory allows it."""
         rows, numbers = self.parameters.most_children + 2, self.parameters.most_numbers
         needs = dict.fromkeys(("nodes", "actions", "children", "vectors", "followers"), rows)
-        needs |= {"beliefs": numbers, "hulls": numbers, "alpha": LANES * numbers, "points": LANES * numbers}
+        needs |= {"beliefs": numbers, "hulls": numbers, "alpha_blocks": 2, "points_blocks": 2}
+        needs |= dict.fromkeys(("alpha", "points"), LANES * int(self.sizes.max()))
         for name, count in (more or {}).items():
             needs[name] += count
         tree = grown(self.tree, needs, self.memory)
@@ -186,8 +197,8 @@ class Search:
         from every belief."""
         classes, policies = len(self.sizes), self.problem.policies
         count = classes * len(policies)
-        numbers = LANES * int(self.sizes.sum()) * len(policies)
-        tree = grown(self.tree, {"vectors": count, "alpha": numbers}, np.inf)
+        room = self._room_of(np.full(classes, len(policies)))
+        tree = grown(self.tree, {"vectors": count} | room, np.inf)
         assert tree is not None
         made = tree.vectors[:count]
         made["class_"], made["first_follower"], made["is_alive"] = np.tile(np.arange(classes), len(policies)), -1, 1
@@ -211,7 +222,16 @@ class Search:
             self._repeat(points.back_up_all, nodes[nodes >= 0], self.gap, False)
 
     def _repeat(self, work: Callable[..., int], nodes: Ids, *arguments: object) -> None:
-        """Call `work` with `nodes` until it has come to their end, while there is room."""
+        """Call `work` with some of `nodes` after others, while there is room and time."""
         done = 0
-        while done < len(nodes) and self.make_room():
-            done = work(self.tabular, self.tree, self.parameters, nodes, *arguments, done)
+        while done < len(nodes) and not self._is_late() and self.make_room():
+            some = nodes[: done + AT_ONCE]
+            done = work(self.tabular, self.tree, self.parameters, some, *arguments, done)
+
+    def _room_of(self, vectors: Ids) -> dict[str, int]:
+        """The room that so many vectors of each class take at most, as `grown` wants to know it."""
+        blocks = np.where(vectors > 0, vectors // LANES + 1, 0)
+        return {"alpha_blocks": int(blocks.sum()), "alpha": LANES * int((blocks * self.sizes).sum())}
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._end

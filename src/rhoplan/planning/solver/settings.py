@@ -17,7 +17,8 @@ class SearchSettings(NamedTuple):
     point_share, vector_share: a point or a vector is kept if it moves the bound at its node by this share of the gap at
     the root. slack: share of point_share that an interpolation may miss. worth_a_hull: a child is interpolated if its
     gap, weighed by its probability, is so many times what makes a point. hull_states: largest class whose upper bound
-    is a convex hull. mix: share of the uniform belief in the belief at which a vector is made.
+    is a convex hull. mix: share of the uniform belief in the belief at which a vector is made. Where the discount is
+    near 1, point_share, vector_share and mix should be less.
 
     slice_work, trial_work: numbers touched between two looks at the time, and in one trial. first_refinement, growth:
     backups until the first refinement, and the factor until the next. settled: a refinement ends when it moves the
@@ -54,8 +55,8 @@ class Parameters(NamedTuple):
 
     weight: price per nat of information. convexity: c w, so that V - c w H is convex. gap: where to stop. rounding,
     outward: relative and absolute rounding of a backup. penalty, loss: what a part of a belief that is left over costs
-    at most, and where its state is likely. span: how far apart two values can be. mix, point_share, vector_share: those
-    of the settings, less where the discount is near 1. most_children, most_numbers: of one backup.
+    at most, and where its state is likely. span: how far apart two values can be. most_children, most_numbers: of one
+    backup.
     """
 
     weight: float
@@ -67,9 +68,6 @@ class Parameters(NamedTuple):
     penalty: float
     loss: float
     span: float
-    mix: float
-    point_share: float
-    vector_share: float
     most_children: int
     most_numbers: int
     settings: SearchSettings

@@ -44,8 +44,9 @@ ACTION_NODE = np.dtype([("upper", "f8"), ("lower", "f8"), ("reward", "f8"), ("fi
 """Bounds on the value of an action; its reward with the price of information; its first child, -1: not expanded."""
 
 VECTOR = np.dtype([("class_", "i8"), ("action", "i8"), ("place", "i8"), ("first_follower", "i8"), ("origin", "i8"),
-                   ("is_alive", "i8"), ("coefficient", "f8")])  # fmt: skip
-"""place: of its numbers in the blocks. origin: the node where it was made. coefficient: c in alpha . b + c w H(b)."""
+                   ("is_alive", "i8"), ("has_entropy", "f8")])  # fmt: skip
+"""place: of its numbers in the blocks. origin: the node where it was made. has_entropy: e, 0 or 1, in
+alpha . b + e c w H(b)."""
 
 FIELDS = (
     "nodes",
@@ -157,13 +158,15 @@ def make_tree(problem_sizes: Ids, labels: int, vertex: Array, action_bound: Arra
 
 
 def grown(tree: Tree, needs: dict[str, int], memory: float) -> Tree | None:
-    """`tree` with room for `needs` more rows, by field of COUNTS; None if that takes more than `memory` bytes."""
+    """`tree` with room for `needs` more rows by field of COUNTS, more blocks and numbers of vectors and points; None if
+    that takes more than `memory` bytes."""
     bigger: dict[str, Any] = {}
     for names, field in GROWING.items():
         used, room = int(tree.counts[0][field]) + needs.get(field, 0), len(getattr(tree, names[0]))
         if used >= room:
-            bigger |= {name: lengthened(getattr(tree, name), 2 * room + needs[field]) for name in names}
-    bigger |= {name: with_room(getattr(tree, name), needs.get(name, 0)) for name in ("alpha", "points")}
+            bigger |= {name: lengthened(getattr(tree, name), 2 * room + needs.get(field, 0)) for name in names}
+    for name in ("alpha", "points"):
+        bigger[name] = with_room(getattr(tree, name), needs.get(f"{name}_blocks", 0), needs.get(name, 0))
     result = tree._replace(**bigger)
     return result if sum(array.nbytes for array in arrays_of(result)) <= memory else None
 
@@ -319,7 +322,8 @@ def expand(tabular: Tabular, tree: Tree, index: int, action: int, parameters: Pa
     tree.actions[own].first_child = place
     paid = weigh(tree, tabular.reward, tabular.actions[action].first_reward, index)
     unfold(tree, index, size, tree.dense)
-    tree.predicted[:] = 0.0
+    if weight > 0.0:
+        tree.predicted[:] = 0.0
     later, only, is_informative = 0.0, -2, False
     for branch in range(tabular.actions[action].first_branch, tabular.actions[action + 1].first_branch):
         target = tabular.branches[branch].target

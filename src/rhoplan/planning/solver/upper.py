@@ -140,6 +140,8 @@ def lower_drops(tabular: Tabular, tree: Tree, class_: int) -> None:
     """How far the points of a class lie below its vertices, after one of these was lowered."""
     tree.moved[class_] += 1
     points, block = tree.points, tree.points.chains[class_].head
+    if class_size(tabular, class_) <= tree.square.shape[0]:
+        return  # these are interpolated by a linear program, which asks for values
     while block >= 0:
         for lane in range(points.blocks[block].filled):
             item = points.item[block, lane]
