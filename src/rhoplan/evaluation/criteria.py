@@ -38,7 +38,7 @@ def optimal_states(table: ActionTable, actions: Ids) -> Iterator[tuple[Action, A
 
 
 class Counted:
-    """How often `tally` counts: by actions, hidden states and outcomes."""
+    """The number of events that `tally` counts in a world, expected or in given episodes."""
 
     def __init__(self, tally: EventCount, world: BeliefGraph) -> None:
         self._tally, self._world = tally, world

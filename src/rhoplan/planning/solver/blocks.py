@@ -1,8 +1,8 @@
 """Vectors over the states of classes, LANES of them side by side.
 
 The vectors of a class stand in a chain of blocks, in the order in which they were added; in a block the numbers of
-all its vectors for one state are next to each other. So a belief is held against LANES vectors at once, a state at a
-time, whether it is sparse or dense.
+all its vectors for one state are next to each other. So the inner products of a belief with LANES vectors are
+computed together, one state after the other, whether the belief is sparse or dense.
 """
 
 from __future__ import annotations

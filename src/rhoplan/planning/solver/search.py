@@ -27,7 +27,7 @@ AT_ONCE = 200
 
 
 class Prepared(NamedTuple):
-    """A problem with its first bounds.
+    """A problem and bounds to begin with.
 
     class_, belief: where the episode begins. action_bound (as Tabular.reward): upper bound on W of each action, linear
     in the belief. vertex (N,): upper bound on W at each state. policies: lower bounds (N,), each the value of a policy

@@ -20,12 +20,13 @@ BRANCH = np.dtype([("target", "i8"), ("first_row", "i8")])
 
 
 class Tabular(NamedTuple):
-    """What the kernels read of a problem. Every table has one more row at its end, so x[i + 1] says where i ends.
+    """What the kernels read of a problem. Each table has one more row at its end, so that row i + 1 says where i ends.
 
-    classes, actions, branches: an action belongs to one class, a branch is an observation after an action and leads to
-    one class. reward: of each action, one number per state of its class. row: for each state of a branch's class the
-    first of its entries in `column` (a state of the target class) and `probability`, P(s', o | s, a). label: what
-    information is about, a number per state.
+    classes, actions, branches: an action belongs to one class (an action of two classes is listed twice), a branch is
+    an observation after an action and leads to one class. reward: of each action, one number per state of its class.
+    row: for each branch, one number more than the class has states: where the entries of each state begin in `column`
+    (a state of the target class) and `probability`, P(s', o | s, a). label: the hidden state of each state, which
+    information is about.
     """
 
     classes: NDArray[np.void]

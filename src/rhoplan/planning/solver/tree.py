@@ -72,7 +72,12 @@ class Tree(NamedTuple):
     state, mass: the beliefs of nodes. child, probability: node (-1: the end, or impossible) and probability after each
     observation of an expanded action. follower: the vector that a vector continues with after each observation. vertex:
     upper bound on W at each state, moved: per class how often one was lowered. action_bound: upper bound on W of each
-    action, linear in the belief. basis, price, weight: the interpolation of nodes in small classes. counts: rows used.
+    action, linear in the belief. basis, price, weight: the interpolation of nodes in small classes. table: first node
+    of each hash value. path: the nodes of a trial. counts: rows used.
+
+    The others are scratch space. dense, after, predicted: a belief, its successor after one observation, and the
+    predicted hidden state. lanes: numbers for each vector of a block. line: a new vector, a belief, and the direction
+    of the simplex method; square: the inverse of its basis; candidate, wanted, free: its columns and rows.
     """
 
     nodes: NDArray[np.void]

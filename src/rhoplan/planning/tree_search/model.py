@@ -78,7 +78,7 @@ class SearchModel:
 
     @property
     def most(self) -> Ids:
-        """The largest number of nodes, arms and children that one simulation adds, in what has been explored."""
+        """The most nodes, actions and branches (3,) that one simulation adds, of what has been explored."""
         table, known = self.table, len(self.table.observables)
         counts = table.outcomes[: len(table.actions)], table.count[:known], table.branches[:known]
         return np.array([array.max(initial=1) for array in counts])
